@@ -1,0 +1,53 @@
+"""The errors a user meets. Each message is whole: place, what was expected, what arrived."""
+
+from collections.abc import Sequence
+
+SHOWN_FAULTS = 20
+
+
+class SgevalError(ValueError):
+    """Bad input: the run stops before a number is made. The command line exits with 2."""
+
+
+class InvalidInput(SgevalError):
+    """Input with one or more faults, all of them in `faults`.
+
+    >>> raise InvalidInput("predictions", ["predictions[0].image_id: expected a string, got null"])
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.InvalidInput: predictions: 1 fault
+      predictions[0].image_id: expected a string, got null
+    """
+
+    def __init__(self, what: str, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        count = len(self.faults)
+        lines = [f"{what}: {count} fault{'s' if count != 1 else ''}"]
+        lines += [f"  {fault}" for fault in self.faults[:SHOWN_FAULTS]]
+        if count > SHOWN_FAULTS:
+            lines.append(f"  … and {count - SHOWN_FAULTS} more (`sgeval validate FILE --json` lists them all)")
+        super().__init__("\n".join(lines))
+
+
+class ModelUnavailable(SgevalError):
+    """A model that was asked for cannot be had here."""
+
+
+class BadImage(SgevalError):
+    """A picture that cannot be read, or whose size is not the annotated one."""
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A value as an error message shows it: JSON-like, cut to `limit` characters, control characters escaped.
+
+    >>> shown("a\\nb"), shown(None), shown([1, 2.5])
+    ('"a\\\\nb"', 'null', '[1, 2.5]')
+    """
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=True)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,172 @@
+"""One way to a picture for every road: file, bytes, PIL image or array, always the same RGB pixels and the same side up.
+
+Written rules. Alpha goes over white; 16-bit grey is scaled to 8 bit; palette, grey and CMYK are converted; of an
+animation the first frame counts. The annotated width and height decide whether EXIF orientation is applied; where they
+are unknown or fit both ways, it is. A picture that fits neither way is an error that shows both sizes.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from sgeval.errors import BadImage, InvalidInput, SgevalError, shown
+from sgeval.records import SceneGraph
+
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+MAX_PIXELS = 89_478_485  # Pillow's own limit for a warning; above it a file is taken for a bomb
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
+SIXTEEN_BIT = ("I;16", "I;16B", "I;16L", "I;16N", "I")
+
+Size = tuple[int, int]
+
+
+def load_image(source: Any, expected: Size | None = None) -> Image.Image:
+    """The picture as RGB, upright as the annotation means it.
+
+    `source`: a path, encoded bytes, `{"path": …, "bytes": …}` (a row of `datasets`), a PIL image, or an array of uint8
+    or uint16 `(H, W)`, `(H, W, 3)`, `(H, W, 4)`. `expected`: the annotated (width, height).
+
+    Raises `BadImage` when it cannot be read whole, is too large, or has another size than annotated.
+    """
+    image = _opened(source)
+    turned = _is_turned(image, source, expected)
+    try:
+        image.load()
+    except Exception as fault:  # decoders raise many types on a stranger's bytes
+        raise BadImage(f"{_name(source)}: the picture is broken ({fault})") from None
+    return _rgb(ImageOps.exif_transpose(image) if turned else image, source)
+
+
+def image_size(source: Any, expected: Size | None = None) -> Size:
+    """(width, height) as `load_image` would give it, from the header alone where there is one."""
+    image = _opened(source)
+    try:
+        width, height = image.size
+        return (height, width) if _is_turned(image, source, expected) and _swaps_sides(image) else (width, height)
+    finally:
+        if image is not source:
+            image.close()
+
+
+def _opened(source: Any) -> Image.Image:
+    if isinstance(source, Image.Image):
+        return source
+    if isinstance(source, Mapping):
+        source = source.get("bytes") or source.get("path")
+    if isinstance(source, np.ndarray):
+        return _from_array(source)
+    try:
+        file = io.BytesIO(source) if isinstance(source, bytes) else source
+        image = Image.open(file, formats=FORMATS)
+    except FileNotFoundError:
+        raise BadImage(f"{_name(source)}: no such file") from None
+    except UnidentifiedImageError:
+        raise BadImage(f"{_name(source)}: expected a picture ({', '.join(FORMATS)}), got something else") from None
+    except Exception as fault:  # decoders raise many types on a stranger's bytes
+        raise BadImage(f"{_name(source)}: the picture cannot be opened ({fault})") from None
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise BadImage(f"{_name(source)}: expected at most {MAX_PIXELS:,} pixels, got {width} x {height}")
+    return image
+
+
+def _name(source: Any) -> str:
+    return str(source) if isinstance(source, (str, Path)) else f"picture given as {type(source).__name__}"
+
+
+def _from_array(array: Any) -> Image.Image:
+    shape_fits = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
+    if not shape_fits or array.dtype not in (np.uint8, np.uint16) or 0 in array.shape:
+        raise BadImage(
+            f"array: expected uint8 or uint16 of shape (H, W), (H, W, 3) or (H, W, 4), got {array.dtype} {array.shape}"
+        )
+    if array.dtype == np.uint16:
+        array = _to_eight_bit(array)
+    return Image.fromarray(array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array)
+
+
+def _to_eight_bit(array: Any) -> Any:
+    return np.round(np.clip(np.asarray(array, dtype=np.float64), 0, 65535) / 257).astype(np.uint8)
+
+
+def _rgb(image: Image.Image, source: Any) -> Image.Image:
+    if image.mode == "RGB":
+        return image
+    if image.mode in SIXTEEN_BIT:
+        return Image.fromarray(_to_eight_bit(np.asarray(image))).convert("RGB")
+    if image.mode == "F":
+        raise BadImage(f"{_name(source)}: expected 8 or 16 bit a channel, got floating point")
+    if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
+        over = image.convert("RGBA")
+        white = Image.new("RGBA", over.size, (255, 255, 255, 255))
+        return Image.alpha_composite(white, over).convert("RGB")
+    return image.convert("RGB")
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(0x0112, 1) or 1)
+    except (TypeError, ValueError, SyntaxError, OSError):
+        return 1
+
+
+def _swaps_sides(image: Image.Image) -> bool:
+    return _orientation(image) in (5, 6, 7, 8)
+
+
+def _is_turned(image: Image.Image, source: Any, expected: Size | None) -> bool:
+    """Whether EXIF orientation is to be applied, by the annotated size."""
+    stored = image.size
+    upright = (stored[1], stored[0]) if _swaps_sides(image) else stored
+    if expected is None or expected == upright:
+        return True
+    if expected == stored:
+        return False
+    either = f"{stored[0]} x {stored[1]}"
+    if upright != stored:
+        either += f" (turned by its EXIF tag: {upright[0]} x {upright[1]})"
+    raise BadImage(f"{_name(source)}: expected the annotated {expected[0]} x {expected[1]}, got {either}")
+
+
+def image_sources(images: Any, graphs: Sequence[tuple[SceneGraph | None, SceneGraph | None]]) -> list[Any]:
+    """What `load_image` is to read for each (prediction, reference) pair.
+
+    `images`: a list beside the predictions, a mapping from `image_id`, or a folder: there `file_name` of the reference,
+    else of the prediction, relative and inside the folder, else `<image_id>.jpg`, `.jpeg`, `.png` or `.webp`. A picture
+    that is not there comes out as a `BadImage` in its place, for the caller to raise or to count.
+    """
+    keys = [(reference or prediction).key for prediction, reference in graphs]  # type: ignore[union-attr]
+    if isinstance(images, Mapping):
+        return [images.get(key, BadImage(f"images: expected a picture under {shown(key)}, got nothing")) for key in keys]
+    if isinstance(images, (str, Path)):
+        folder = Path(images)
+        if not folder.is_dir():
+            raise SgevalError(f"images: expected a folder, got {shown(str(images))}")
+        return [_in_folder(folder.resolve(), *pair) for pair in graphs]
+    if isinstance(images, Sequence) and not isinstance(images, bytes):
+        given = [index for index, (prediction, _) in enumerate(graphs) if prediction is not None]
+        if len(images) != len(given):
+            raise InvalidInput("images", [f"images: expected one a prediction ({len(given)}), got {len(images)}"])
+        beside = dict(zip(given, images, strict=True))
+        return [beside.get(index, BadImage("images: none was given")) for index in range(len(graphs))]
+    raise SgevalError(f"images: expected a folder, a mapping from image_id, or a list, got {type(images).__name__}")
+
+
+def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGraph | None) -> Path | BadImage:
+    graph = reference or prediction
+    assert graph is not None
+    name = (reference and reference.file_name) or (prediction and prediction.file_name)
+    tried = [name] if name else [graph.image_id + ending for ending in ENDINGS]
+    for candidate in tried:
+        try:
+            path = (folder / candidate).resolve()
+            if path.is_relative_to(folder) and path.is_file():
+                return path
+        except (OSError, ValueError):
+            pass
+    words = shown(tried[0]) if name else f"{shown(graph.image_id)} with one of the endings {', '.join(ENDINGS)}"
+    return BadImage(f"{folder}: expected the picture {words} inside, got none")

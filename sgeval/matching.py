@@ -1,0 +1,170 @@
+"""Which prediction belongs to which reference: by id for pictures, by given pairs or by overlap for objects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from sgeval.boxes import Boxes, corners, iou, union_box
+from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.records import Graph, SceneGraph
+
+Matching = Literal["given", "pair_iou", "union_iou"]
+Missing = Literal["error", "zero"]
+G = TypeVar("G", bound=Graph)
+
+IOU_THRESHOLD = 0.5
+BOX_TOLERANCE = 1e-3  # pixels; what float32 storage and decimal files do to a box of up to 10,000 px
+
+
+def align(
+    predictions: Sequence[G], references: Sequence[G] | None, missing: Missing = "error", limit: int | None = None
+) -> list[tuple[G | None, G | None]]:
+    """(prediction, reference) pairs in the order of the references, or of the predictions when there are none.
+
+    `limit` keeps the first references. An unknown id is a fault; an id that the predictions lack is one too, unless
+    `missing="zero"`: then the pair has no prediction. Raises `InvalidInput` with every such id.
+    """
+    if references is None:
+        if missing == "zero":
+            raise SgevalError('missing: "zero" needs references: without them nothing can be missing')
+        return [(graph, None) for graph in predictions[:limit]]
+    known = {graph.key for graph in references}
+    by_key = {graph.key: graph for graph in predictions}
+    faults = [
+        f"predictions[{index}].{_key_name(graph)}: expected an id of the references, got {shown(graph.key)}"
+        for index, graph in enumerate(predictions)
+        if graph.key not in known
+    ]
+    kept = references[:limit]
+    if missing == "error":
+        faults += [
+            f"predictions: expected a graph with the {_key_name(graph)} {shown(graph.key)} of the references, got none"
+            for graph in kept
+            if graph.key not in by_key
+        ]
+    if faults:
+        raise InvalidInput("predictions", faults)
+    return [(by_key.get(graph.key), graph) for graph in kept]
+
+
+def _key_name(graph: Graph) -> str:
+    return "image_id" if isinstance(graph, SceneGraph) else "video_id"
+
+
+@dataclass(frozen=True)
+class PairMatch:
+    """Where a predicted relation stands in the reference: the reference's object ids of its two ends."""
+
+    subject_id: int
+    object_id: int
+
+
+def first_difference(prediction: SceneGraph, reference: SceneGraph) -> str | None:
+    """How the predicted objects differ from the reference's boxes, in words; `None` when they agree or are absent."""
+    boxes = {item.id: item.bbox for item in reference.objects}
+    for index, item in enumerate(prediction.objects):
+        place = f"objects[{index}]"
+        if item.id not in boxes:
+            return f"{place}.id: expected the id of one of the reference's {len(boxes)} objects, got {item.id}"
+        box = boxes[item.id]
+        if item.bbox is None or box is None:
+            continue
+        if any(abs(mine - theirs) > BOX_TOLERANCE for mine, theirs in zip(item.bbox, box, strict=True)):
+            return f"{place}.bbox: expected the reference's {shown(list(box))}, got {shown(list(item.bbox))}"
+    return None
+
+
+def match_objects(prediction: SceneGraph, reference: SceneGraph, threshold: float = IOU_THRESHOLD) -> dict[int, int]:
+    """Predicted object id to reference object id, one to one: the rule of SGDet for `matching="pair_iou"`.
+
+    Predicted objects take their turn by the best score of a relation they are in (objects of unscored relations last,
+    then file order); each takes the free reference box with the highest IoU, if that is at least `threshold`. Labels do
+    not matter.
+    """
+    gold = [item for item in reference.objects if item.bbox is not None]
+    mine = [item for item in prediction.objects if item.bbox is not None]
+    if not gold or not mine:
+        return {}
+    confidence: dict[int, float] = {}
+    for relation in prediction.relations:
+        for end in (relation.subject_id, relation.object_id):
+            score = relation.score if relation.score is not None else -np.inf
+            confidence[end] = max(confidence.get(end, -np.inf), score)
+    overlap = _overlaps(corners([item.bbox for item in mine]), corners([item.bbox for item in gold]))  # type: ignore[misc]
+    turns = sorted(range(len(mine)), key=lambda index: -confidence.get(mine[index].id, -np.inf))
+    found: dict[int, int] = {}
+    free = np.ones(len(gold), dtype=bool)
+    for index in turns:
+        row = np.where(free, overlap[index], -1.0)
+        best = int(row.argmax())
+        if row[best] >= threshold:
+            found[mine[index].id] = gold[best].id
+            free[best] = False
+    return found
+
+
+def match_unions(
+    prediction: SceneGraph, reference: SceneGraph, threshold: float = IOU_THRESHOLD
+) -> dict[tuple[int, int], PairMatch]:
+    """Predicted ordered pair to reference ordered pair by the IoU of their union boxes: `matching="union_iou"`.
+
+    Predicted unordered pairs take their turn by their best relation score (then file order); each takes the free pair
+    of reference objects with the highest union IoU, if that is at least `threshold`. Which end is the subject is
+    settled by the larger sum of the two boxes' IoU.
+    """
+    gold = {item.id: corners([item.bbox])[0] for item in reference.objects if item.bbox is not None}
+    mine = {item.id: corners([item.bbox])[0] for item in prediction.objects if item.bbox is not None}
+    gold_ids = list(gold)
+    gold_pairs = [(a, b) for i, a in enumerate(gold_ids) for b in gold_ids[i + 1 :]]
+    best_score: dict[tuple[int, int], float] = {}
+    for relation in prediction.relations:
+        low, high = sorted((relation.subject_id, relation.object_id))
+        if low != high and low in mine and high in mine:
+            score = relation.score if relation.score is not None else -np.inf
+            best_score[low, high] = max(best_score.get((low, high), -np.inf), score)
+    if not gold_pairs or not best_score:
+        return {}
+    gold_unions = np.stack([union_box(gold[a], gold[b]) for a, b in gold_pairs])
+    free = np.ones(len(gold_pairs), dtype=bool)
+    found: dict[tuple[int, int], PairMatch] = {}
+    for a, b in sorted(best_score, key=lambda pair: -best_score[pair]):
+        row = np.where(free, iou(union_box(mine[a], mine[b])[None], gold_unions), -1.0)
+        best = int(row.argmax())
+        if row[best] < threshold:
+            continue
+        free[best] = False
+        first, second = _oriented(mine[a], mine[b], gold_pairs[best], gold)
+        found[a, b] = PairMatch(first, second)
+        found[b, a] = PairMatch(second, first)
+    return found
+
+
+def _oriented(a: Boxes, b: Boxes, pair: tuple[int, int], gold: Mapping[int, Boxes]) -> tuple[int, int]:
+    straight = iou(a, gold[pair[0]]) + iou(b, gold[pair[1]])
+    crossed = iou(a, gold[pair[1]]) + iou(b, gold[pair[0]])
+    return pair if straight >= crossed else (pair[1], pair[0])
+
+
+def _overlaps(first: Boxes, second: Boxes) -> Boxes:
+    return iou(np.repeat(first[:, None], len(second), axis=1), np.repeat(second[None], len(first), axis=0))
+
+
+def corner_hint(faulty: int, total: int) -> str | None:
+    """The hint for a file whose boxes leave their pictures as x, y, width, height but would fit as corners."""
+    if total and 2 * faulty >= total:
+        return (
+            f"expected boxes as [x, y, width, height], got {faulty} of {total} boxes that leave their picture as such "
+            "and fit as corners [x1, y1, x2, y2]"
+        )
+    return None
+
+
+def fits_only_as_corners(bbox: Sequence[float], width: int, height: int) -> bool:
+    """Whether a box leaves its picture as x, y, width, height and would lie in it as x1, y1, x2, y2."""
+    x, y, third, fourth = bbox
+    leaves = x + third > width + 1 or y + fourth > height + 1
+    return leaves and third > x and fourth > y and x >= 0 and y >= 0 and third <= width + 1 and fourth <= height + 1
+
+

@@ -1,0 +1,113 @@
+"""The options of RelCLIPScore, checked once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+from sgeval.errors import SgevalError, shown
+from sgeval.matching import IOU_THRESHOLD, Matching, Missing
+from sgeval.phrases import Normalisation, check_template
+from sgeval.planning import OnBadImage
+from sgeval.regions import Context, Fit, check_context
+from sgeval.relscore import Penalty
+from sgeval.validation import OnInvalid
+
+Empty = Literal["zero", "skip"]
+RefFormula = Literal["harmonic", "openvocsgg"]
+
+CONFIGS: dict[str, tuple[str, str]] = {
+    "clip": ("clip-l14", "relclipscore"),
+    "negclip": ("negclip-b32", "relclipscore"),
+    "siglip": ("siglip-so400m", "relsiglipscore"),
+    "blip2": ("blip2-itm-g", "relblipscore"),
+}
+"""Config name to its default model and the key of its headline."""
+
+KEYS = {"cosine": "relclipscore", "sigmoid": "relsiglipscore", "itm": "relblipscore"}
+"""Score rule of a model to the key of the headline."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What moves the number or decides what is done with faults. Defaults are the paper's, see the card."""
+
+    matching: Matching = "given"
+    penalty: Penalty = "guarded"
+    context: Context = "none"
+    fit: Fit = "model"
+    template: str | None = None
+    normalisation: Normalisation = "words"
+    empty: Empty = "zero"
+    missing: Missing = "error"
+    ref_formula: RefFormula = "harmonic"
+    on_invalid: OnInvalid = "error"
+    on_bad_image: OnBadImage = "error"
+    batch_size: int = 32
+    bootstrap: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, kind in _CHOICES.items():
+            one_of(name, getattr(self, name), get_args(kind))
+        object.__setattr__(self, "context", check_context(self.context))
+        if self.template is not None:
+            check_template(self.template)
+        for name, least, most in (("batch_size", 1, 65_536), ("bootstrap", 0, 1_000_000), ("seed", 0, 2**63)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise SgevalError(f"{name}: expected a whole number from {least} to {most}, got {shown(value)}")
+
+    def signature(self, template: str, with_references: bool) -> dict[str, object]:
+        """The options' part of the signature."""
+        matching = self.matching if self.matching == "given" else f"{self.matching}{IOU_THRESHOLD:g}"
+        parts: dict[str, object] = {
+            "template": template,
+            "norm": self.normalisation,
+            "context": f"{self.context[0]}{self.context[1]:g}each" if isinstance(self.context, tuple) else self.context,
+            "fit": self.fit,
+            "penalty": self.penalty,
+            "matching": matching,
+            "empty": self.empty,
+            "missing": self.missing,
+            "invalid": self.on_invalid,
+            "badimage": self.on_bad_image,
+            "dedup": "merge",
+        }
+        return {**parts, "refs": self.ref_formula if with_references else "none"}
+
+
+_CHOICES: dict[str, Any] = {
+    "matching": Matching,
+    "penalty": Penalty,
+    "fit": Fit,
+    "normalisation": Normalisation,
+    "empty": Empty,
+    "missing": Missing,
+    "ref_formula": RefFormula,
+    "on_invalid": OnInvalid,
+    "on_bad_image": OnBadImage,
+}
+
+
+def make_options(given: Mapping[str, Any]) -> Options:
+    """Options from keywords; an unknown one is an error that names the known ones."""
+    names = [item.name for item in fields(Options)]
+    for name in given:
+        one_of("option", name, names)
+    return Options(**given)
+
+
+def one_of(name: str, value: object, allowed: Any) -> None:
+    """Raise `SgevalError` unless `value` is one of `allowed`; the message lists them and the nearest.
+
+    >>> one_of("penalty", "garded", ("guarded", "none"))
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: penalty: expected one of guarded, none, got "garded"; did you mean "guarded"?
+    """
+    if value in allowed:
+        return
+    near = get_close_matches(str(value), [str(entry) for entry in allowed], n=1)
+    hint = f"; did you mean {shown(near[0])}?" if near else ""
+    raise SgevalError(f"{name}: expected one of {', '.join(map(str, allowed))}, got {shown(value)}{hint}")

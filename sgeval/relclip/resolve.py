@@ -1,0 +1,231 @@
+"""From an aligned pair of graphs to the rows of one picture: which relations are scored, where, and as which pair."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sgeval.boxes import Boxes, area, clip_boxes, corners, union_box
+from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.images import Size
+from sgeval.matching import corner_hint, first_difference, fits_only_as_corners, match_objects, match_unions
+from sgeval.phrases import canonical, triplet_text
+from sgeval.records import Object, Relation, SceneGraph
+from sgeval.regions import crop_rects, endpoint_cut
+from sgeval.relclip.options import Options
+from sgeval.relclip.rows import Corners, ImageRow, ImageStatus, Item
+
+Pair = tuple[SceneGraph | None, SceneGraph | None]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture before scoring: its row, its items (texts and crops filled where they will be scored), its texts of
+    the reference a pair."""
+
+    row: ImageRow
+    items: tuple[Item, ...]
+    reference_texts: dict[tuple[int, int], tuple[str, ...]]
+
+
+def check_given(pairs: Sequence[Pair]) -> None:
+    """`matching="given"`: predicted objects are absent or are the reference's. Raises naming the first difference."""
+    for prediction, reference in pairs:
+        if prediction is None or reference is None:
+            continue
+        difference = first_difference(prediction, reference)
+        if difference:
+            raise SgevalError(
+                f"prediction of image {shown(prediction.key)}: {difference}. "
+                'With matching="given" the predicted objects are absent or equal the reference\'s boxes; '
+                'for boxes of a detector choose matching="pair_iou" or "union_iou"'
+            )
+
+
+def check_boxes(pairs: Sequence[Pair], sizes: Sequence[Size | None]) -> None:
+    """Refuse a file whose boxes are corners: judged over all boxes of the predictions, then of the references."""
+    for side, name in ((0, "predictions"), (1, "references")):
+        total = faulty = 0
+        for pair, size in zip(pairs, sizes, strict=True):
+            graph = pair[side]
+            if graph is None or size is None:
+                continue
+            boxes = [item.bbox for item in graph.objects if item.bbox is not None]
+            total += len(boxes)
+            faulty += sum(fits_only_as_corners(box, *size) for box in boxes)
+        hint = corner_hint(faulty, total)
+        if hint:
+            raise InvalidInput(name, [f"{name}[…].objects[…].bbox: {hint}"])
+
+
+def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: Any, file: str | None) -> Picture:
+    """The rows of one picture. Items that will be scored carry text, crop and boxes; the others their reason."""
+    prediction, reference = pair
+    graph = reference or prediction
+    assert graph is not None
+    width, height = size
+    boxed = [item for item in graph.objects if item.bbox is not None]
+    row = ImageRow(graph.image_id, file, width, height, len(boxed), "ok" if prediction is not None else "missing")
+    if prediction is None:
+        return Picture(row, (), {})
+    places = _places(prediction, reference, options)
+    boxes = {item.id: corners([item.bbox])[0] for item in places.objects.values() if item.bbox is not None}
+    clipped = {key: clip_boxes(box, width, height) for key, box in boxes.items()}
+    n_clipped = sum(bool(np.any(clipped[key] != box)) and area(clipped[key]) > 0 for key, box in boxes.items())
+    items: list[Item] = []
+    seen: set[tuple[int, int, str]] = set()
+    references = _reference_predicates(reference)
+    for index, relation in enumerate(prediction.relations):
+        item = _item(graph.image_id, index, relation, places.objects)
+        item = _placed(item, relation, places, clipped)
+        if item.status == "scored":
+            assert item.pair is not None
+            key = (*item.pair, item.group if options.normalisation == "words" else item.predicate)
+            if key in seen:
+                item = replace(item, status="duplicate", reason="the triplet came before in this picture")
+            seen.add(key)
+        if item.status == "scored":
+            item = _ready(item, size, options, template, encoder, references)
+        items.append(item)
+    texts = {
+        ends: tuple(
+            triplet_text(subject, predicate, obj, template, options.normalisation)
+            for subject, predicate, obj in triplets
+        )
+        for ends, triplets in references.items()
+    }
+    return Picture(replace(row, n_clipped=n_clipped), tuple(items), texts)
+
+
+def unread(pair: Pair, fault: str | None) -> Picture:
+    """A picture that is not scored: its prediction is missing, or (`fault`) it cannot be read."""
+    prediction, reference = pair
+    graph = reference or prediction
+    assert graph is not None
+    m = sum(item.bbox is not None for item in graph.objects)
+    status: ImageStatus = "missing" if fault is None else "bad_image"
+    row = ImageRow(graph.image_id, None, graph.width, graph.height, m, status, reason=fault)
+    if prediction is None or fault is None:
+        return Picture(row, (), {})
+    labels = {item.id: item for item in (*graph.objects, *prediction.objects)}
+    items = (
+        _item(graph.image_id, index, relation, labels) for index, relation in enumerate(prediction.relations)
+    )
+    return Picture(row, tuple(replace(item, status="bad_image", reason=fault) for item in items), {})
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where a relation's ends are to be found: objects by id (for crops and labels), and the reference pair by pair."""
+
+    objects: dict[int, Object]
+    pair_of: Any
+
+
+def _places(prediction: SceneGraph, reference: SceneGraph | None, options: Options) -> _Places:
+    mine = {item.id: item for item in prediction.objects}
+    if reference is None:
+        return _Places(mine, lambda ends: ends)
+    if options.matching == "given":
+        gold = {item.id: item for item in reference.objects}
+        merged = {key: replace(item, category=mine[key].category) if key in mine else item for key, item in gold.items()}
+        return _Places(merged, lambda ends: ends)
+    if options.matching == "pair_iou":
+        matched = match_objects(prediction, reference)
+        return _Places(
+            mine, lambda ends: (matched[ends[0]], matched[ends[1]]) if {*ends} <= matched.keys() else None
+        )
+    unions = match_unions(prediction, reference)
+    return _Places(
+        mine, lambda ends: (unions[ends].subject_id, unions[ends].object_id) if ends in unions else None
+    )
+
+
+def _item(image_id: str, index: int, relation: Relation, objects: Mapping[int, Object]) -> Item:
+    labels = [
+        objects[end].category if end in objects else str(end)
+        for end in (relation.subject_id, relation.object_id)
+    ]
+    return Item(
+        image_id,
+        index,
+        relation.subject_id,
+        relation.object_id,
+        labels[0],
+        relation.predicate,
+        labels[1],
+        canonical(relation.predicate),
+        "scored",
+    )
+
+
+def _placed(item: Item, relation: Relation, places: _Places, clipped: dict[int, Boxes]) -> Item:
+    """Settle the status: self relations, ends without a box in the picture, pairs without a match."""
+    ends = (relation.subject_id, relation.object_id)
+    if ends[0] == ends[1]:
+        return replace(item, status="self", reason="subject and object are the same")
+    for name, end in zip(("subject_id", "object_id"), ends, strict=True):
+        place = f"relations[{item.index}].{name}"
+        if end not in places.objects:
+            known = len(places.objects)
+            reason = f"{place}: expected the id of one of the {known} objects, got {end}"
+            return replace(item, status="invalid", reason=reason)
+        if end not in clipped:
+            return replace(item, status="invalid", reason=f"{place}: expected an object with a box, got {end} without")
+        if area(clipped[end]) <= 0:
+            box = shown(list(places.objects[end].bbox or ()))
+            reason = f"{place}: expected a box that touches the picture, got object {end} with {box}"
+            return replace(item, status="invalid", reason=reason)
+    pair = places.pair_of(ends)
+    if pair is None:
+        return replace(item, status="unmatched", reason="no reference objects overlap enough")
+    return replace(
+        item, pair=pair, subject_box=_corner_tuple(clipped[ends[0]]), object_box=_corner_tuple(clipped[ends[1]])
+    )
+
+
+def _ready(
+    item: Item,
+    size: Size,
+    options: Options,
+    template: str,
+    encoder: Any,
+    references: dict[tuple[int, int], list[tuple[str, str, str]]],
+) -> Item:
+    """Text, crop and reference of an item that will be scored."""
+    subject, obj = np.array(item.subject_box), np.array(item.object_box)
+    rect = crop_rects(union_box(subject, obj)[None], *size, options.context)[0]
+    assert item.pair is not None
+    predicates = tuple(predicate for _, predicate, _ in references.get(item.pair, ()))
+    return replace(
+        item,
+        text=triplet_text(item.subject, item.predicate, item.object, template, options.normalisation),
+        crop=_corner_tuple(rect),
+        endpoint_cut=endpoint_cut(subject, obj, rect, encoder.image_mode, options.fit),
+        ref_predicates=predicates,
+        exact=item.predicate in predicates if predicates else None,
+        exact_normalised=item.group in map(canonical, predicates) if predicates else None,
+    )
+
+
+def _reference_predicates(reference: SceneGraph | None) -> dict[tuple[int, int], list[tuple[str, str, str]]]:
+    """The reference's triplets (subject, predicate, object as labels) by ordered pair of ids, doubles once."""
+    if reference is None:
+        return {}
+    names = {item.id: item.category for item in reference.objects}
+    found: dict[tuple[int, int], list[tuple[str, str, str]]] = {}
+    for relation in reference.relations:
+        ends = (relation.subject_id, relation.object_id)
+        if ends[0] == ends[1] or not {*ends} <= names.keys():
+            continue
+        triplet = (names[ends[0]], relation.predicate, names[ends[1]])
+        triplets = found.setdefault(ends, [])
+        if triplet not in triplets:
+            triplets.append(triplet)
+    return found
+
+
+def _corner_tuple(box: Any) -> Corners:
+    x1, y1, x2, y2 = (float(value) for value in box)
+    return (x1, y1, x2, y2)

@@ -1,0 +1,160 @@
+"""Run folders: what a scoring run leaves behind, and how it is read again.
+
+`results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation;
+`images.parquet` one row a picture. `results.json` is written last and whole, so a folder that has it is complete.
+"""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from sgeval import __version__, strict_json
+from sgeval.errors import SgevalError
+from sgeval.files import atomic_write
+from sgeval.relclip import ImageRow, Item, Options, Rows, Scoring, make_options
+
+RESULTS = "results.json"
+ITEMS = "items.parquet"
+IMAGES = "images.parquet"
+FORMAT = 1
+PACKAGES = ("numpy", "pillow", "torch", "open_clip_torch", "transformers")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, read."""
+
+    folder: Path
+    name: str
+    metric: str
+    result: dict[str, Any]
+    options: Options
+    inputs: dict[str, Any]
+    versions: dict[str, str]
+    rows: Rows
+
+    @property
+    def images(self) -> Path | None:
+        """The folder the pictures were read from, if it was a folder."""
+        folder = self.inputs.get("images")
+        return Path(folder) if folder else None
+
+
+def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a run folder and return the result. `inputs` says what it was made from (see `describe_file`)."""
+    result = scoring.result()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RESULTS).unlink(missing_ok=True)
+    rows = scoring.rows
+    _write_table(folder / ITEMS, sorted(rows.items, key=lambda item: (item.image_id, item.index)), Item)
+    _write_table(folder / IMAGES, sorted(rows.images, key=lambda row: row.image_id), ImageRow)
+    whole = {
+        "format": FORMAT,
+        "name": name,
+        "metric": scoring.key,
+        "result": result,
+        "options": asdict(scoring.options),
+        "border": {"n_invalid": rows.n_invalid, "with_references": rows.with_references},
+        "inputs": dict(inputs),
+        "versions": versions(),
+    }
+    with atomic_write(folder / RESULTS) as file:
+        json.dump(whole, file, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=False)
+        file.write("\n")
+    return result
+
+
+def read_run(folder: str | Path) -> Run:
+    """Read a run folder. Raises `SgevalError` when it is none or not complete."""
+    folder = Path(folder)
+    if not (folder / RESULTS).is_file():
+        raise SgevalError(f"{folder}: expected a run folder with {RESULTS}, found none")
+    whole = strict_json.read_file(folder / RESULTS)
+    try:
+        if whole["format"] != FORMAT:
+            raise SgevalError(f"{folder / RESULTS}: expected format {FORMAT}, got {whole['format']}")
+        rows = Rows(
+            _read_table(folder / IMAGES, ImageRow),
+            _read_table(folder / ITEMS, Item),
+            whole["border"]["n_invalid"],
+            whole["border"]["with_references"],
+        )
+        options = make_options(whole["options"])
+        head = (str(whole["name"]), str(whole["metric"]), dict(whole["result"]))
+        return Run(folder, *head, options, dict(whole["inputs"]), dict(whole["versions"]), rows)
+    except (KeyError, TypeError, AttributeError) as fault:
+        raise SgevalError(f"{folder / RESULTS}: expected the results of a run, got another form ({fault})") from None
+
+
+def describe_file(path: Path) -> dict[str, str]:
+    """A file's name and SHA-256, for `inputs`."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return {"file": path.name, "sha256": digest.hexdigest()}
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, sgeval and the packages that can move a score."""
+    found = {"python": platform.python_version(), "sgeval": __version__}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _write_table(path: Path, rows: Sequence[Any], kind: type) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {item.name: [getattr(row, item.name) for row in rows] for item in fields(kind)}
+    types = _arrow_types(kind)
+    table = pa.table({name: pa.array(column, types[name]) for name, column in columns.items()})
+    temporary = path.with_name(f".{path.name}.tmp")
+    pq.write_table(table, temporary, compression="zstd")
+    temporary.replace(path)
+
+
+def _read_table(path: Path, kind: type) -> tuple[Any, ...]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as fault:
+        raise SgevalError(f"{path}: cannot be read ({fault})") from None
+    names = {item.name for item in fields(kind)}
+    if set(table.column_names) != names:
+        raise SgevalError(f"{path}: expected the columns {', '.join(sorted(names))}, got {', '.join(table.column_names)}")
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    tuples = {name for name, kind_ in _arrow_types(kind).items() if str(kind_).startswith(("list", "fixed_size_list"))}
+    return tuple(
+        kind(**{name: tuple(value) if name in tuples and value is not None else value for name, value in row.items()})
+        for row in (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    )
+
+
+def _arrow_types(kind: type) -> dict[str, Any]:
+    """Arrow types of a row's fields, from their annotations: text, int, float, bool, and tuples of one of these."""
+    import pyarrow as pa
+
+    plain = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+    def arrow(hint: Any) -> Any:
+        if isinstance(hint, UnionType):
+            return arrow(next(part for part in get_args(hint) if part is not type(None)))
+        if get_origin(hint) is tuple:
+            parts = get_args(hint)
+            return pa.list_(plain[parts[0]], -1 if Ellipsis in parts else len(parts))
+        return plain.get(hint, pa.string())
+
+    return {name: arrow(hint) for name, hint in get_type_hints(kind).items()}

@@ -1,0 +1,22 @@
+"""The signature: one short line with everything that moves a number."""
+
+from collections.abc import Mapping
+
+from sgeval import __version__
+
+
+def signature(parts: Mapping[str, object]) -> str:
+    """`name:value` parts joined by `|`, the version last. Blanks and separators inside a value are made plain.
+
+    >>> signature({"metric": "relclipscore", "context": ("px", 20.0)}).rsplit("|", 1)[0]
+    'metric:relclipscore|context:px20'
+    """
+    return "|".join(f"{name}:{_plain(value)}" for name, value in {**parts, "version": __version__}.items())
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, (tuple, list)):
+        return "".join(_plain(part) for part in value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value).replace("|", "/").replace(" ", "_").replace("\n", "_")

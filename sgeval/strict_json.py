@@ -1,0 +1,125 @@
+"""JSON as a careful reader takes it: what is ambiguous, endless or not a number is refused with one line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Never
+
+from sgeval.errors import SgevalError, shown
+
+MAX_FILE_BYTES = 2 * 1024**3
+MAX_LINE_BYTES = 64 * 1024**2
+MAX_DEPTH = 16
+
+
+def parse(text: str, place: str) -> Any:
+    """Parse one JSON text.
+
+    Refused, with `place` in the message: doubled keys, NaN and infinities (1e999 too), nesting deeper than
+    `MAX_DEPTH`, numbers of thousands of digits, lone surrogates, and whatever is not JSON.
+
+    >>> parse('{"a": 1, "a": 2}', "line 3")
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: line 3: expected each key once, got the key "a" twice
+    """
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys: dict[str, Any] = dict(items)
+        if len(keys) != len(items):
+            seen: set[str] = set()
+            double = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise SgevalError(f"{place}: expected each key once, got the key {shown(double)} twice")
+        return keys
+
+    def not_a_number(word: str) -> Never:
+        raise SgevalError(f"{place}: expected finite numbers, got {word}")
+
+    def finite(digits: str) -> float:
+        number = float(digits)
+        if number - number != 0.0:
+            not_a_number(digits)
+        return number
+
+    try:
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=not_a_number, parse_float=finite)
+    except SgevalError:
+        raise
+    except RecursionError:
+        raise SgevalError(f"{place}: expected at most {MAX_DEPTH} levels of nesting, got many more") from None
+    except json.JSONDecodeError as fault:
+        raise SgevalError(f"{place}: expected JSON, got {shown(text, 40)} ({fault.msg}, column {fault.colno})") from None
+    except ValueError as fault:
+        raise SgevalError(f"{place}: expected JSON, got a number that is too long ({fault})") from None
+    if too_deep(value):
+        raise SgevalError(f"{place}: expected at most {MAX_DEPTH} levels of nesting, got more")
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise SgevalError(f"{place}: expected whole characters, got half of a surrogate pair") from None
+    return value
+
+
+def too_deep(value: Any) -> bool:
+    """Whether lists and objects nest deeper than `MAX_DEPTH`. Walks level by level, so it cannot overflow itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, (dict, list))
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file (a byte order mark is dropped), refused above `MAX_FILE_BYTES`."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise SgevalError(f"{path}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise SgevalError(f"{path}: expected UTF-8 text, got byte {fault.start} that is none") from None
+    except OSError as fault:
+        raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
+
+
+def read_file(path: Path) -> Any:
+    """One JSON file, whole."""
+    return parse(read_text(path), str(path))
+
+
+def read_rows(path: Path) -> Iterator[Any]:
+    """The rows of a file: one JSON value a line (blank lines skipped), or one JSON list.
+
+    Lines are read one by one, so a large file needs the memory of its longest line. Errors name file and line.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise SgevalError(f"{path}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
+        with path.open("rb") as file:
+            head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+            is_list = head.startswith(b"[")
+        if is_list:
+            yield from read_file(path)
+            return
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
+                place = f"{path}, line {number}"
+                if len(line) > MAX_LINE_BYTES:
+                    raise SgevalError(f"{place}: expected at most {MAX_LINE_BYTES:,} bytes, got more")
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+                except UnicodeDecodeError:
+                    raise SgevalError(f"{place}: expected UTF-8 text, got bytes that are none") from None
+                if text:
+                    yield parse(text, place)
+    except OSError as fault:
+        raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
