@@ -95,10 +95,11 @@ def read_file(path: Path) -> Any:
     return parse(read_text(path), str(path))
 
 
-def read_rows(path: Path) -> Iterator[Any]:
+def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
     """The rows of a file: one JSON value a line (blank lines skipped), or one JSON list.
 
-    Lines are read one by one, so a large file needs the memory of its longest line. Errors name file and line.
+    Lines are read one by one, so a large file needs the memory of its longest line. Errors name file and line; with a
+    list for `faults` a line that cannot be read is noted there and left out.
     """
     try:
         size = path.stat().st_size
@@ -112,14 +113,24 @@ def read_rows(path: Path) -> Iterator[Any]:
             return
         with path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
-                place = f"{path}, line {number}"
                 if len(line) > MAX_LINE_BYTES:
-                    raise SgevalError(f"{place}: expected at most {MAX_LINE_BYTES:,} bytes, got more")
+                    raise SgevalError(f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes, got more")
                 try:
-                    text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                except UnicodeDecodeError:
-                    raise SgevalError(f"{place}: expected UTF-8 text, got bytes that are none") from None
+                    text = _line_text(line, path, number)
+                    value = parse(text, f"{path}, line {number}") if text else None
+                except SgevalError as fault:
+                    if faults is None:
+                        raise
+                    faults.append(str(fault))
+                    continue
                 if text:
-                    yield parse(text, place)
+                    yield value
     except OSError as fault:
         raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
+
+
+def _line_text(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+    except UnicodeDecodeError:
+        raise SgevalError(f"{path}, line {number}: expected UTF-8 text, got bytes that are none") from None

@@ -1,6 +1,7 @@
 """From a model name to an encoder."""
 
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,15 @@ def load_encoder(model: str, device: str = "auto") -> "OpenClipEncoder":
     Raises `SgevalError` for a name of no known form and `ModelUnavailable` when the weights cannot be had;
     `HF_HUB_OFFLINE=1` keeps it to what is on disk.
     """
+    return _load(model, resolve_device(device))
+
+
+@lru_cache(maxsize=1)  # scoring one checkpoint after another with one model loads the model once
+def _load(model: str, device: str) -> "OpenClipEncoder":
     alias = ALIASES.get(model) or _unnamed(model)
     from sgeval.encoders import open_clip_family
 
-    return open_clip_family.load(model, alias, resolve_device(device))
+    return open_clip_family.load(model, alias, device)
 
 
 def resolve_device(device: str) -> str:
@@ -53,5 +59,5 @@ def _unnamed(model: str) -> Alias:
         near = get_close_matches(model, ALIASES, n=1)
         hint = f"; did you mean {shown(near[0])}?" if near else ""
         raise SgevalError(f"model: expected one of {', '.join(ALIASES)}, or {FORMS}, got {shown(model)}{hint}")
-    rule = "sigmoid" if "siglip" in model.lower() else "cosine"
-    return Alias(model.removeprefix("open_clip:"), "sigmoid" if rule == "sigmoid" else "cosine")
+    identifier = model.removeprefix("open_clip:")
+    return Alias(identifier, "sigmoid") if "siglip" in model.lower() else Alias(identifier, "cosine")

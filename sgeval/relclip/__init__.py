@@ -3,7 +3,7 @@
 from sgeval.relclip.options import CONFIGS, Options, make_options
 from sgeval.relclip.result import image_table, predicate_table, summarise
 from sgeval.relclip.rows import ImageRow, Item, Rows
-from sgeval.relclip.score import Scoring, relclipscore, score
+from sgeval.relclip.scoring import Scoring, relclipscore, score
 
 __all__ = [
     "CONFIGS",

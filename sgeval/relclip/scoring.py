@@ -32,6 +32,10 @@ class Scoring:
     key: str
     signature: str
 
+    def with_invalid(self, more: int) -> "Scoring":
+        """The same with more parts that were left out before the rows came here."""
+        return replace(self, rows=replace(self.rows, n_invalid=self.rows.n_invalid + more))
+
     def result(self, return_items: bool = False) -> dict[str, Any]:
         """The flat result."""
         return summarise(self.rows, self.options, self.key, self.signature, return_items)

@@ -1,0 +1,73 @@
+"""The Space of RelCLIPScore: paste a scene graph and a picture, read the score."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+import sgeval
+from sgeval import strict_json
+from sgeval.errors import SgevalError
+
+HERE = Path(__file__).parent
+MODELS = ("demo", "clip-b32", "clip-l14", "negclip-b32", "siglip-so400m")
+PENALTIES = ("guarded", "bounded", "literal", "none")
+MAX_TEXT = 200_000
+
+
+def example() -> tuple[str, Any]:
+    """A scene that ships with the package: its good prediction and its picture."""
+    from sgeval.demo import SCENES
+
+    graph = next(iter(strict_json.read_rows(SCENES / "predictions_good.jsonl")))
+    return json.dumps(graph, indent=1), str(SCENES / "images" / f"{graph['image_id']}.jpg")
+
+
+def score(text: str, picture: Any, model: str, penalty: str) -> tuple[dict[str, Any], list[list[Any]]]:
+    """The flat result, and one row a relation."""
+    try:
+        if picture is None:
+            raise SgevalError("picture: expected one, got none")
+        if len(text) > MAX_TEXT:
+            raise SgevalError(f"scene graph: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
+        graph = strict_json.parse(text, "scene graph")
+        key = str(graph.get("image_id")) if isinstance(graph, dict) else ""
+        result = sgeval.relclipscore([graph], images={key: picture}, model=model, penalty=penalty, return_items=True)
+    except SgevalError as fault:
+        raise gr.Error(str(fault), duration=None) from None
+    items = result.pop("items")
+    result.pop("images")
+    rows = [[item["text"] or item["predicate"], item["score"], item["status"], item["reason"] or ""] for item in items]
+    return result, rows
+
+
+def build() -> gr.Blocks:
+    """The page."""
+    text, picture = example()
+    with gr.Blocks(title="RelCLIPScore") as page:
+        gr.Markdown(
+            "# RelCLIPScore\nDoes each union crop look like the relation that was predicted for it? "
+            "Paste one scene graph (a line of a prediction file) and its picture. The model `demo` knows only its own "
+            "eight objects and eight predicates; choose a CLIP for photographs."
+        )
+        with gr.Row():
+            with gr.Column():
+                graph_box = gr.Code(value=text, language="json", label="Scene graph", lines=14, max_lines=24)
+                picture_box = gr.Image(value=picture, type="pil", label="Picture", height=260)
+            with gr.Column():
+                model_box = gr.Dropdown(MODELS, value="demo", label="Model")
+                penalty_box = gr.Dropdown(PENALTIES, value="guarded", label="Penalty (eq. 3)")
+                button = gr.Button("Score", variant="primary")
+                result_box = gr.JSON(label="Result")
+                items_box = gr.Dataframe(headers=["relation", "score", "status", "reason"], label="Relations", wrap=True)
+        inputs = [graph_box, picture_box, model_box, penalty_box]
+        button.click(score, inputs, [result_box, items_box])
+        page.load(score, inputs, [result_box, items_box])
+        with gr.Accordion("Card", open=False):
+            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+    return page
+
+
+if __name__ == "__main__":
+    build().launch()

@@ -1,0 +1,212 @@
+"""RelCLIPScore as an `evaluate` module: schema, docs and adapter. The metric itself is `sgeval.relclip`."""
+
+import datasets
+import evaluate
+import sgeval
+import sgeval.errors
+import sgeval.records
+import sgeval.relclip
+import sgeval.relclip.scoring
+
+_DESCRIPTION = """
+RelCLIPScore scores predicted relations of a scene graph against the picture, without a reference: does the union crop
+of subject and object look like "subject predicate object"? Fractions in 0-1, higher is better.
+"""
+
+_INPUTS = """
+Args:
+    predictions: list of scene graphs, one a picture: {"image_id", "objects": [{"id", "category", "bbox": [x, y, w, h]}],
+        "relations": [{"subject_id", "object_id", "predicate", "score"}], "file_name", "width", "height"}; all but
+        image_id may be left out.
+    references: the same, annotated; optional, aligned by image_id. With them the objects are the references'.
+    images: a folder, a mapping from image_id, or a list beside the predictions (paths, PIL images, uint8 arrays).
+    model: a model name or an encoder object; the config's model when left out.
+    matching, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image,
+        batch_size, bootstrap, seed: see sgeval.relclip.Options and the card.
+    device: "auto", "cpu", "cuda", ...
+    limit: score the first N references (predictions, where there are none).
+    return_items: add one row a relation and one a picture.
+Returns:
+    relclipscore (relsiglipscore, relblipscore): headline, eq. 3 of the paper, guarded.
+    mean_score, mean_score_relations, pair_coverage, n_... counts, signature; with references ref_relclipscore,
+        exact_match, exact_match_normalised.
+Examples:
+    >>> import evaluate, numpy, sgeval
+    >>> metric = evaluate.load(sgeval.path("relclipscore"))
+    >>> graph = {"image_id": "a", "objects": [{"id": 0, "category": "dog", "bbox": [5, 10, 30, 30]},
+    ...          {"id": 1, "category": "ball", "bbox": [60, 20, 20, 20]}],
+    ...          "relations": [{"subject_id": 0, "object_id": 1, "predicate": "left of"}]}
+    >>> grey = numpy.full((64, 96, 3), 128, dtype=numpy.uint8)
+    >>> result = metric.compute(predictions=[graph], images={"a": grey}, model="demo")
+    >>> result["n_relations"]
+    1
+"""
+
+_CITATION = """
+@inproceedings{neau2025measuring,
+  title     = {Measuring Image-Relation Alignment: Reference-Free Evaluation of {VLMs} and Synthetic Pre-training for
+               Open-Vocabulary Scene Graph Generation},
+  author    = {Neau, Ma{\\"e}lic and Falomir, Zoe and Buche, C{\\'e}dric and Sugimoto, Akihiro},
+  booktitle = {ICCV Workshops (SG2RL)},
+  year      = {2025},
+  note      = {arXiv:2509.01209}
+}
+"""
+
+_OBJECT = {
+    "id": datasets.Value("int64"),
+    "category": datasets.Value("string"),
+    "bbox": datasets.List(datasets.Value("float64")),
+}
+_RELATION = {
+    "subject_id": datasets.Value("int64"),
+    "object_id": datasets.Value("int64"),
+    "predicate": datasets.Value("string"),
+    "score": datasets.Value("float64"),
+}
+_GRAPH = {
+    "image_id": datasets.Value("string"),
+    "file_name": datasets.Value("string"),
+    "width": datasets.Value("int64"),
+    "height": datasets.Value("int64"),
+    "objects": datasets.List(_OBJECT),
+    "relations": datasets.List(_RELATION),
+    # Bookkeeping of the adapter: False fills up the shorter of the two columns; faulty parts left out at the border.
+    "given": datasets.Value("bool"),
+    "n_invalid": datasets.Value("int64"),
+}
+_FILLER = {
+    "image_id": "",
+    "file_name": "",
+    "width": 0,
+    "height": 0,
+    "objects": [],
+    "relations": [],
+    "given": False,
+    "n_invalid": 0,
+}
+
+
+class RelCLIPScore(evaluate.Metric):
+    """The `evaluate` face of `sgeval.relclipscore`; the same numbers, exactly."""
+
+    def __init__(self, config_name=None, **kwargs):
+        """Check what the host accepts in silence: the config's name and the keywords of `load`."""
+        known = set(evaluate.Metric.__init__.__annotations__)
+        for name in kwargs:
+            if name not in known:
+                raise sgeval.errors.SgevalError(
+                    f"load: expected one of {', '.join(sorted(known - {'config_name'}))}, got {name!r}; "
+                    "options of the metric go to compute()"
+                )
+        config_name = "clip" if config_name in (None, "default") else config_name
+        sgeval.relclip.options.one_of("config", config_name, sgeval.relclip.CONFIGS)
+        if kwargs.get("num_process", 1) == 1:
+            kwargs.setdefault("keep_in_memory", True)
+        super().__init__(config_name, **kwargs)
+
+    def _info(self):
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=datasets.Features({"predictions": _GRAPH, "references": _GRAPH}),
+            homepage="https://arxiv.org/abs/2509.01209",
+        )
+
+    def add(self, *, prediction=None, reference=None, on_invalid="error"):
+        """Add one scene graph, and its reference if there is one. Faults are raised here, with their place."""
+        self.add_batch(
+            predictions=[] if prediction is None else [prediction],
+            references=None if reference is None else [reference],
+            on_invalid=on_invalid,
+        )
+
+    def add_batch(self, *, predictions=None, references=None, on_invalid="error"):
+        """Add scene graphs, and references if there are any; the two are aligned by image_id, not by position."""
+        options = sgeval.relclip.make_options({"on_invalid": on_invalid})
+        mine, gold = sgeval.relclip.scoring.parse_both(predictions or [], references, options)
+        columns = {"predictions": _rows(mine), "references": _rows(gold) if gold else []}
+        longest = max(map(len, columns.values()))
+        for rows in columns.values():
+            rows += [_FILLER] * (longest - len(rows))
+        if longest:
+            super().add_batch(**columns)
+
+    def compute(self, *, predictions=None, references=None, **options):
+        """Compute over what was added and what is given here. Options are keywords; an unknown one is an error."""
+        _check_options(options)
+        if predictions is not None or references is not None:
+            self.add_batch(
+                predictions=predictions, references=references, on_invalid=options.get("on_invalid", "error")
+            )
+        if self.writer is None and self.num_process == 1:
+            raise sgeval.errors.SgevalError("predictions: expected at least one image, got none")
+        try:
+            return super().compute(**options)
+        finally:
+            if self.keep_in_memory:  # after an error the host would keep the rows for the next call
+                self.writer = self.buf_writer = self.data = None
+
+    def _compute(
+        self,
+        predictions,
+        references,
+        images=None,
+        model=None,
+        device="auto",
+        limit=None,
+        return_items=False,
+        **options,
+    ):
+        if images is None:
+            raise sgeval.errors.SgevalError("images: expected a folder, a mapping from image_id, or a list, got nothing")
+        gold = [_unfilled(row) for row in references if row["given"]]
+        scoring = sgeval.relclip.scoring.score(
+            [_unfilled(row) for row in predictions if row["given"]],
+            images=images,
+            references=gold or None,
+            model=model,
+            config=self.config_name,
+            device=device,
+            limit=limit,
+            options=sgeval.relclip.make_options(options),
+        )
+        at_the_border = sum(row["n_invalid"] for row in (*predictions, *references))
+        return scoring.with_invalid(at_the_border).result(return_items)
+
+
+def _rows(parsed):
+    """Checked graphs cut to the schema; the count of left-out parts travels on the first row."""
+    rows = [_row(sgeval.records.to_dict(graph)) for graph in parsed.graphs]
+    if parsed.n_invalid:
+        rows = rows or [dict(_FILLER)]
+        rows[0]["n_invalid"] = parsed.n_invalid
+    return rows
+
+
+def _row(graph):
+    return {
+        "image_id": graph["image_id"],
+        "file_name": graph.get("file_name", ""),  # the host refuses a first row whose text is null
+        "width": graph.get("width"),
+        "height": graph.get("height"),
+        "objects": [{name: item.get(name) for name in _OBJECT} for item in graph["objects"]],
+        "relations": [{name: item.get(name) for name in _RELATION} for item in graph["relations"]],
+        "given": True,
+        "n_invalid": 0,
+    }
+
+
+def _unfilled(row):
+    plain = {name: value for name, value in row.items() if name not in ("given", "n_invalid")}
+    return {**plain, "file_name": plain["file_name"] or None}
+
+
+_OWN = ("images", "model", "device", "limit", "return_items")
+
+
+def _check_options(options):
+    known = (*_OWN, *sgeval.relclip.Options.__dataclass_fields__)
+    for name in options:
+        sgeval.relclip.options.one_of("option", name, known)

@@ -1,0 +1,265 @@
+"""The open_clip family on tiny random models built from configs: no pretrained weights can be had where tests run."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+from sgeval.encoders import load_encoder
+from sgeval.encoders.aliases import ALIASES, Alias
+from sgeval.encoders.open_clip_family import OpenClipEncoder, load, similarity, weights_hash
+from sgeval.errors import ModelUnavailable, SgevalError
+
+CLIP = {
+    "embed_dim": 16,
+    "vision_cfg": {"image_size": 32, "patch_size": 16, "width": 32, "layers": 1, "head_width": 16},
+    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 1},
+}
+SIGLIP = {
+    "embed_dim": 16,
+    "init_logit_bias": -10,
+    "custom_text": True,
+    "vision_cfg": {"image_size": 32, "patch_size": 16, "width": 16, "layers": 1, "head_width": 8},
+    "text_cfg": {
+        "context_length": 8,
+        "vocab_size": 64,
+        "width": 16,
+        "heads": 2,
+        "layers": 1,
+        "no_causal_mask": True,
+        "pool_type": "last",
+        "proj_type": "none",
+    },
+}
+
+
+def tiny_model(config: dict, seed: int = 0, **more):
+    torch.manual_seed(seed)
+    kind = open_clip.CustomTextCLIP if config.get("custom_text") else open_clip.CLIP
+    return kind(**{key: value for key, value in config.items() if key != "custom_text"}, **more)
+
+
+def preprocess_cfg(**more) -> dict:
+    return {"size": 32, "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic", **more}
+
+
+def encoder(config: dict = CLIP, tokenizer=None, quick_gelu: bool = False, rule: str = "cosine", **preprocessing):
+    cfg = preprocess_cfg(**{"resize_mode": "shortest", **preprocessing})
+    transform = open_clip.image_transform(
+        32, is_train=False, mean=cfg["mean"], std=cfg["std"], resize_mode=cfg["resize_mode"]
+    )
+    return OpenClipEncoder(
+        tiny_model(config, quick_gelu=quick_gelu),
+        transform,
+        tokenizer or open_clip.SimpleTokenizer(),
+        name="tiny",
+        score_rule=rule,
+        template="{subject} {predicate} {object}",
+        preprocess_cfg=cfg,
+        quick_gelu=quick_gelu,
+    )
+
+
+def siglip_tokens(texts, context_length):
+    """One token a word (its length + 2), pad token 0, the end token 1 kept when cut."""
+    out = torch.zeros(len(texts), context_length, dtype=torch.long)
+    for row, text in enumerate(texts):
+        ids = [len(word) + 2 for word in text.split()][: context_length - 1] + [1]
+        out[row, : len(ids)] = torch.tensor(ids)
+    return out
+
+
+siglip_tokens.context_length = 8
+
+
+@pytest.fixture
+def crops(rng=None):
+    generator = np.random.default_rng(0)
+    return [Image.fromarray(generator.integers(0, 255, (40, 60, 3), dtype=np.uint8)) for _ in range(7)]
+
+
+def write_folder(folder: Path, weights: bool = True) -> Path:
+    folder.mkdir(exist_ok=True)
+    config = {"model_cfg": CLIP, "preprocess_cfg": preprocess_cfg(resize_mode="longest", fill_color=0)}
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    if weights:
+        save_file(tiny_model(CLIP).state_dict(), folder / "open_clip_model.safetensors")
+    return folder
+
+
+def test_features_are_unit_float32(crops):
+    found = encoder().encode_images(crops)
+    assert found.shape == (7, 16) and found.dtype == np.float32
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    texts = encoder().encode_texts(["dog on table", "cat"])
+    assert texts.shape == (2, 16) and np.allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("config", [CLIP, SIGLIP], ids=["clip", "siglip"])
+def test_batches_do_not_matter(config, crops):
+    tiny = encoder(config, None if config is CLIP else siglip_tokens)
+    texts = ["dog on table", "a", "cat left of dog and cup"]
+    together = tiny.encode_images(crops), tiny.encode_texts(texts)
+    alone = [tiny.encode_images([crop])[0] for crop in crops], [tiny.encode_texts([text])[0] for text in texts]
+    for whole, parts in zip(together, alone, strict=True):
+        assert np.abs(whole - np.stack(parts)).max() < 1e-5
+
+
+def test_fc22_siglip_text_scores_the_same_beside_a_long_text():
+    """FC22: padding is to the full length always, whatever else is in the batch."""
+    tiny = encoder(SIGLIP, siglip_tokens, rule="sigmoid")
+    alone = tiny.encode_texts(["man on horse"])
+    beside = tiny.encode_texts(["man on horse", " ".join(["word"] * 30)])
+    assert np.abs(alone[0] - beside[0]).max() < 1e-6
+
+
+def test_siglip_score_is_the_sigmoid_of_scaled_cosine():
+    tiny = encoder(SIGLIP, siglip_tokens, rule="sigmoid")
+    first = np.array([[1.0] + [0.0] * 15, [1.0] + [0.0] * 15], dtype=np.float32)
+    second = np.array([[1.0] + [0.0] * 15, [0.0, 1.0] + [0.0] * 14], dtype=np.float32)
+    # by hand: cosines 1 and 0; open_clip starts with scale 1/0.07 and the config's bias is -10
+    expected = [1 / (1 + math.exp(-(1 / 0.07 - 10))), 1 / (1 + math.exp(10))]
+    assert tiny.score(first, second) == pytest.approx(expected, abs=1e-6)
+
+
+def test_fc23_long_texts_keep_their_end_token():
+    """FC23: the cut keeps the end token; what is cut is counted; the score changes smoothly across the border."""
+    tiny = encoder()
+    tokenizer = open_clip.SimpleTokenizer()
+    texts = [" ".join(["dog"] * n) for n in (74, 75, 76, 200)]
+    tokens = tokenizer(texts, context_length=77)
+    assert (tokens == tokenizer.eot_token_id).sum(dim=1).tolist() == [1, 1, 1, 1]
+    # by hand: 77 places, two of them for start and end, so 75 words fit
+    assert tiny.truncated(texts).tolist() == [False, False, True, True]
+    features = tiny.encode_texts(texts)
+    assert similarity(features[1:2], features[2:3])[0] == pytest.approx(1, abs=1e-6)
+    assert similarity(features[1:2], features[3:4])[0] == pytest.approx(1, abs=1e-6)
+
+
+def test_siglip_truncation_is_counted():
+    tiny = encoder(SIGLIP, siglip_tokens)
+    # by hand: 8 places, one for the end, so 7 words fit
+    assert tiny.truncated(["a b c d e f g", "a b c d e f g h"]).tolist() == [False, True]
+    assert tiny.truncated([]).tolist() == []
+
+
+def test_quick_gelu_moves_the_features_and_stands_in_the_signature(crops):
+    """FC21: the two activations differ by x·sigmoid(1.702x) against GELU, so the numbers move."""
+    gelu, quick = encoder(quick_gelu=False), encoder(quick_gelu=True)
+    assert gelu.weights == quick.weights
+    assert np.abs(gelu.encode_images(crops) - quick.encode_images(crops)).max() > 1e-5
+    assert (gelu.signature()["act"], quick.signature()["act"]) == ("gelu", "quickgelu")
+
+
+def test_fc25_a_zero_feature_is_nan_not_zero(crops):
+    """FC25: a zero norm gives NaN, which the caller counts; other rows are untouched."""
+    tiny = encoder()
+    whole = tiny.encode_images(crops[:2])
+    real = tiny._model.encode_image
+    tiny._model.encode_image = lambda pixels: real(pixels) * torch.tensor([[0.0], [1.0]])
+    found = tiny.encode_images(crops[:2])
+    assert np.isnan(found[0]).all() and np.allclose(found[1], whole[1])
+
+
+def test_weights_hash_follows_the_weights():
+    assert weights_hash(tiny_model(CLIP, 0)) == weights_hash(tiny_model(CLIP, 0))
+    assert weights_hash(tiny_model(CLIP, 0)) != weights_hash(tiny_model(CLIP, 1))
+
+
+def test_local_folder(tmp_path, crops):
+    loaded = load_encoder(str(write_folder(tmp_path / "model")))
+    assert loaded.image_mode == "longest" and loaded.fill == (0, 0, 0) and loaded.text_length == 77
+    assert loaded.weights == weights_hash(tiny_model(CLIP))
+    assert loaded.encode_images(crops).shape == (7, 16)
+
+
+def test_local_folder_without_weights_is_refused(tmp_path):
+    """open_clip would go on with random weights."""
+    with pytest.raises(ModelUnavailable, match="folder could not be loaded"):
+        load_encoder(str(write_folder(tmp_path / "model", weights=False)))
+
+
+def test_local_folder_without_config_is_refused(tmp_path):
+    with pytest.raises(SgevalError, match="expected open_clip_config.json in the folder, found none"):
+        load_encoder(str(tmp_path))
+
+
+def test_architecture_with_a_file(tmp_path, monkeypatch, crops):
+    """`open_clip:ARCH@FILE`, and FC21's loud warning for a file that is run with GELU."""
+    configs = tmp_path / "configs"
+    configs.mkdir()
+    (configs / "tiny-clip.json").write_text(json.dumps(CLIP))
+    (configs / "tiny-clip-quickgelu.json").write_text(json.dumps({**CLIP, "quick_gelu": True}))
+    open_clip.add_model_config(configs)
+    weights = tmp_path / "negclip.pt"
+    torch.save(tiny_model(CLIP).state_dict(), weights)
+    with pytest.warns(UserWarning, match="run with GELU"):
+        plain = load_encoder(f"open_clip:tiny-clip@{weights}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick = load_encoder(f"open_clip:tiny-clip-quickgelu@{weights}")
+    assert plain.signature()["act"] == "gelu" and quick.signature()["act"] == "quickgelu"
+    assert np.abs(plain.encode_images(crops) - quick.encode_images(crops)).max() > 1e-5
+    with pytest.raises(ModelUnavailable, match="no such file"):
+        load_encoder(f"open_clip:tiny-clip@{tmp_path / 'none.pt'}")
+
+
+def test_forced_quick_gelu_of_an_alias(tmp_path):
+    """NegCLIP's alias forces QuickGELU even where the stored config forgets it."""
+    folder = write_folder(tmp_path / "model")
+    loaded = load("negclip-like", Alias(str(folder), "cosine", quick_gelu=True), "cpu")
+    names = {type(module).__name__ for module in loaded._model.modules()}
+    assert "QuickGELU" in names and loaded.signature()["act"] == "quickgelu"
+
+
+def test_alias_table_is_pinned():
+    assert ALIASES["negclip-b32"].quick_gelu and ALIASES["clip-l14"].quick_gelu and ALIASES["clip-b32"].quick_gelu
+    assert ALIASES["siglip-so400m"].score_rule == "sigmoid"
+    for name in ("clip-l14", "clip-b32", "siglip-so400m"):
+        arch, tag = ALIASES[name].identifier.split("/")
+        assert tag in open_clip.list_pretrained_tags_by_model(arch)
+
+
+@pytest.mark.parametrize("model", ["clip-b32", "negclip-b32", "hf-hub:no-such-org/no-such-model"])
+def test_missing_weights_are_one_clear_line(model, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelUnavailable) as fault:
+        load_encoder(model)
+    words = str(fault.value)
+    assert "\n" not in words and model in words and "the model demo" in words
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(SgevalError, match='did you mean "clip-l14"'):
+        load_encoder("clip-l15")
+    with pytest.raises(SgevalError, match="got no weights"):
+        load_encoder("open_clip:ViT-B-32")
+    with pytest.raises(ModelUnavailable, match="cannot be loaded by this version"):
+        load_encoder("transformers:openai/clip-vit-base-patch32")
+    with pytest.raises(SgevalError, match="cannot be used here"):
+        load_encoder("demo", device="no-such-device")
+
+
+def test_demo_model_loads_and_pads_by_itself():
+    demo = load_encoder("demo")
+    assert demo.image_mode == "longest" and demo.score_rule == "cosine"
+    assert demo.truncated(["dog left of cat", " ".join(["dog"] * 40)]).tolist() == [False, True]
+
+
+def test_fc27_arrays_and_pictures_give_the_same_features():
+    """FC27: arrays become pictures first, so the same pixels give the same features."""
+    from sgeval.images import load_image
+
+    array = np.random.default_rng(0).integers(0, 255, (700, 1000, 3), dtype=np.uint8)
+    demo = load_encoder("demo")
+    first = demo.encode_images([load_image(array)])
+    second = demo.encode_images([load_image(Image.fromarray(array))])
+    assert np.abs(first - second).max() < 1e-5
