@@ -137,9 +137,9 @@ def to_dict(record: Graph) -> dict[str, Any]:
     plain = _plain(record)
     plain.setdefault("objects", [])
     plain.setdefault("relations", [])
-    head = {key: plain.pop(key) for key in ("image_id", "video_id") if key in plain}
-    tail = {key: plain.pop(key) for key in ("objects", "relations", "extra") if key in plain}
-    return {**head, **plain, **tail}
+    first, last = ("image_id", "video_id"), ("objects", "relations", "extra")
+    middle = [key for key in plain if key not in (*first, *last)]
+    return {key: plain[key] for key in (*first, *middle, *last) if key in plain}
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -151,16 +151,19 @@ def _plain(value: Any) -> dict[str, Any]:
         if item.name == "spans":
             content = [{"start": start, "end": end} for start, end in content]
         elif isinstance(content, tuple):
-            content = [
-                _plain(entry) if hasattr(entry, "__dataclass_fields__") else list(entry) if isinstance(entry, tuple) else entry
-                for entry in content
-            ]
+            content = [_plain_entry(entry) for entry in content]
         elif isinstance(content, Mapping):
             if not content:
                 continue
             content = dict(content)
         out[item.name] = content
     return out
+
+
+def _plain_entry(entry: Any) -> Any:
+    if hasattr(entry, "__dataclass_fields__"):
+        return _plain(entry)
+    return list(entry) if isinstance(entry, tuple) else entry
 
 
 def write_graphs(records: Iterable[Graph], path: str | Path) -> int:

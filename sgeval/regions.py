@@ -21,10 +21,10 @@ Rects = npt.NDArray[np.int64]
 
 def check_context(context: object) -> Context:
     """The context option, its pair form taken from a list too (YAML and JSON know no tuples)."""
-    if context in ("none", "openvocsgg"):
-        return context  # type: ignore[return-value]
+    if context == "none" or context == "openvocsgg":
+        return context
     if isinstance(context, (tuple, list)) and len(context) == 2 and context[0] in ("ratio", "px"):
-        amount = context[1]
+        amount: object = context[1]
         if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 <= amount < 1e6:
             return (context[0], float(amount))
     raise SgevalError(

@@ -132,11 +132,13 @@ def _read_table(path: Path, kind: type) -> tuple[Any, ...]:
         table = pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as fault:
         raise SgevalError(f"{path}: cannot be read ({fault})") from None
-    names = {item.name for item in fields(kind)}
-    if set(table.column_names) != names:
-        raise SgevalError(f"{path}: expected the columns {', '.join(sorted(names))}, got {', '.join(table.column_names)}")
-    columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    tuples = {name for name, kind_ in _arrow_types(kind).items() if str(kind_).startswith(("list", "fixed_size_list"))}
+    types = _arrow_types(kind)
+    found = {item.name: item.type for item in table.schema}
+    if found != types:
+        expected, got = (", ".join(f"{name} {of}" for name, of in sorted(side.items())) for side in (types, found))
+        raise SgevalError(f"{path}: expected the columns {expected}, got {got}")
+    columns = {name: table.column(name).to_pylist() for name in types}
+    tuples = {name for name, of in types.items() if str(of).startswith(("list", "fixed_size_list"))}
     return tuple(
         kind(**{name: tuple(value) if name in tuples and value is not None else value for name, value in row.items()})
         for row in (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))

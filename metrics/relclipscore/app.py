@@ -42,7 +42,7 @@ def score(text: str, picture: Any, model: str, penalty: str) -> tuple[dict[str, 
     return result, rows
 
 
-def build() -> gr.Blocks:
+def build() -> Any:
     """The page."""
     text, picture = example()
     with gr.Blocks(title="RelCLIPScore") as page:

@@ -1,12 +1,16 @@
 """RelCLIPScore as an `evaluate` module: schema, docs and adapter. The metric itself is `sgeval.relclip`."""
 
+from typing import Any
+
 import datasets
 import evaluate
+
 import sgeval
 import sgeval.errors
 import sgeval.records
 import sgeval.relclip
 import sgeval.relclip.scoring
+import sgeval.validation
 
 _DESCRIPTION = """
 RelCLIPScore scores predicted relations of a scene graph against the picture, without a reference: does the union crop
@@ -87,10 +91,10 @@ _FILLER = {
 }
 
 
-class RelCLIPScore(evaluate.Metric):
+class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
     """The `evaluate` face of `sgeval.relclipscore`; the same numbers, exactly."""
 
-    def __init__(self, config_name=None, **kwargs):
+    def __init__(self, config_name: str | None = None, **kwargs: Any) -> None:
         """Check what the host accepts in silence: the config's name and the keywords of `load`."""
         known = set(evaluate.Metric.__init__.__annotations__)
         for name in kwargs:
@@ -105,7 +109,7 @@ class RelCLIPScore(evaluate.Metric):
             kwargs.setdefault("keep_in_memory", True)
         super().__init__(config_name, **kwargs)
 
-    def _info(self):
+    def _info(self) -> Any:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=_CITATION,
@@ -114,7 +118,7 @@ class RelCLIPScore(evaluate.Metric):
             homepage="https://arxiv.org/abs/2509.01209",
         )
 
-    def add(self, *, prediction=None, reference=None, on_invalid="error"):
+    def add(self, *, prediction: Any = None, reference: Any = None, on_invalid: str = "error") -> None:
         """Add one scene graph, and its reference if there is one. Faults are raised here, with their place."""
         self.add_batch(
             predictions=[] if prediction is None else [prediction],
@@ -122,7 +126,7 @@ class RelCLIPScore(evaluate.Metric):
             on_invalid=on_invalid,
         )
 
-    def add_batch(self, *, predictions=None, references=None, on_invalid="error"):
+    def add_batch(self, *, predictions: Any = None, references: Any = None, on_invalid: str = "error") -> None:
         """Add scene graphs, and references if there are any; the two are aligned by image_id, not by position."""
         options = sgeval.relclip.make_options({"on_invalid": on_invalid})
         mine, gold = sgeval.relclip.scoring.parse_both(predictions or [], references, options)
@@ -133,32 +137,33 @@ class RelCLIPScore(evaluate.Metric):
         if longest:
             super().add_batch(**columns)
 
-    def compute(self, *, predictions=None, references=None, **options):
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
         """Compute over what was added and what is given here. Options are keywords; an unknown one is an error."""
         _check_options(options)
         if predictions is not None or references is not None:
             self.add_batch(
                 predictions=predictions, references=references, on_invalid=options.get("on_invalid", "error")
             )
-        if self.writer is None and self.num_process == 1:
+        if self.writer is None and self.num_process == 1:  # type: ignore[has-type]
             raise sgeval.errors.SgevalError("predictions: expected at least one image, got none")
         try:
-            return super().compute(**options)
+            result: dict[str, Any] | None = super().compute(**options)
+            return result
         finally:
             if self.keep_in_memory:  # after an error the host would keep the rows for the next call
                 self.writer = self.buf_writer = self.data = None
 
     def _compute(
         self,
-        predictions,
-        references,
-        images=None,
-        model=None,
-        device="auto",
-        limit=None,
-        return_items=False,
-        **options,
-    ):
+        predictions: list[dict[str, Any]],
+        references: list[dict[str, Any]],
+        images: Any = None,
+        model: Any = None,
+        device: str = "auto",
+        limit: int | None = None,
+        return_items: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
         if images is None:
             raise sgeval.errors.SgevalError("images: expected a folder, a mapping from image_id, or a list, got nothing")
         gold = [_unfilled(row) for row in references if row["given"]]
@@ -176,7 +181,7 @@ class RelCLIPScore(evaluate.Metric):
         return scoring.with_invalid(at_the_border).result(return_items)
 
 
-def _rows(parsed):
+def _rows(parsed: sgeval.validation.Parsed) -> list[dict[str, Any]]:
     """Checked graphs cut to the schema; the count of left-out parts travels on the first row."""
     rows = [_row(sgeval.records.to_dict(graph)) for graph in parsed.graphs]
     if parsed.n_invalid:
@@ -185,7 +190,7 @@ def _rows(parsed):
     return rows
 
 
-def _row(graph):
+def _row(graph: dict[str, Any]) -> dict[str, Any]:
     return {
         "image_id": graph["image_id"],
         "file_name": graph.get("file_name", ""),  # the host refuses a first row whose text is null
@@ -198,7 +203,7 @@ def _row(graph):
     }
 
 
-def _unfilled(row):
+def _unfilled(row: dict[str, Any]) -> dict[str, Any]:
     plain = {name: value for name, value in row.items() if name not in ("given", "n_invalid")}
     return {**plain, "file_name": plain["file_name"] or None}
 
@@ -206,7 +211,7 @@ def _unfilled(row):
 _OWN = ("images", "model", "device", "limit", "return_items")
 
 
-def _check_options(options):
+def _check_options(options: dict[str, Any]) -> None:
     known = (*_OWN, *sgeval.relclip.Options.__dataclass_fields__)
     for name in options:
         sgeval.relclip.options.one_of("option", name, known)

@@ -13,27 +13,30 @@ SHOWN = 50
 
 
 def show_results(runs: Sequence[Run]) -> None:
-    """A table of scores (x100) with their intervals, one row a run, best first; then what was left out."""
+    """A table of scores (x100) with their intervals, one row a run, best first; then counts and signatures."""
     ranked = sorted(runs, key=lambda run: -(run.result[run.metric] or 0.0))
-    table = Table(title=f"{ranked[0].metric} (x100, higher is better)")
-    for heading in ("system", ranked[0].metric, "95 % interval", "mean score", "reference score", "exact match", "relations"):
-        table.add_column(heading, justify="left" if heading == "system" else "right")
+    table = Table(title=f"{ranked[0].metric} x100, higher is better")
+    table.add_column("system")
+    for heading in ("score", "95 %", "mean", "reference", "exact", "relations"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for run in ranked:
+        result = run.result
         table.add_row(
             escape(run.name),
-            percent(run.result[run.metric]),
-            f"{percent(run.result.get(f'{run.metric}_low'))} – {percent(run.result.get(f'{run.metric}_high'))}",
-            percent(run.result["mean_score"]),
-            percent(run.result.get("ref_relclipscore")),
-            percent(run.result.get("exact_match")),
-            str(run.result["n_relations"]),
+            percent(result[run.metric]),
+            f"{percent(result.get(f'{run.metric}_low'))} – {percent(result.get(f'{run.metric}_high'))}",
+            percent(result["mean_score"]),
+            percent(result.get("ref_relclipscore")),
+            percent(result.get("exact_match")),
+            str(result["n_relations"]),
         )
-    console = Console()
+    console = Console(highlight=False)
     console.print(table)
     for run in ranked:
         counts = {key: value for key, value in run.result.items() if key.startswith("n_") and value}
-        console.print(f"{escape(run.name)}: " + ", ".join(f"{key} {value}" for key, value in counts.items()), highlight=False)
-        console.print(f"[dim]{escape(run.result['signature'])}[/dim]", highlight=False, soft_wrap=True)
+        console.print(f"{escape(run.name)}: " + ", ".join(f"{key} {value}" for key, value in counts.items()))
+    for signature in dict.fromkeys(run.result["signature"] for run in ranked):
+        console.print(f"[dim]{escape(signature)}[/dim]", soft_wrap=True)
 
 
 def percent(value: float | None) -> str:

@@ -72,7 +72,7 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
     places = _places(prediction, reference, options)
     boxes = {item.id: corners([item.bbox])[0] for item in places.objects.values() if item.bbox is not None}
     clipped = {key: clip_boxes(box, width, height) for key, box in boxes.items()}
-    n_clipped = sum(bool(np.any(clipped[key] != box)) and area(clipped[key]) > 0 for key, box in boxes.items())
+    n_clipped = sum(bool(np.any(clipped[key] != box) and area(clipped[key]) > 0) for key, box in boxes.items())
     items: list[Item] = []
     seen: set[tuple[int, int, str]] = set()
     references = _reference_predicates(reference)
@@ -197,13 +197,16 @@ def _ready(
     subject, obj = np.array(item.subject_box), np.array(item.object_box)
     rect = crop_rects(union_box(subject, obj)[None], *size, options.context)[0]
     assert item.pair is not None
-    predicates = tuple(predicate for _, predicate, _ in references.get(item.pair, ()))
+    predicates, turned = (
+        tuple(predicate for _, predicate, _ in references.get(ends, ())) for ends in (item.pair, item.pair[::-1])
+    )
     return replace(
         item,
         text=triplet_text(item.subject, item.predicate, item.object, template, options.normalisation),
         crop=_corner_tuple(rect),
         endpoint_cut=endpoint_cut(subject, obj, rect, encoder.image_mode, options.fit),
         ref_predicates=predicates,
+        ref_reversed=turned,
         exact=item.predicate in predicates if predicates else None,
         exact_normalised=item.group in map(canonical, predicates) if predicates else None,
     )

@@ -30,6 +30,8 @@ class Item:
     ref_score: float | None = None
     ref_predicates: tuple[str, ...] = ()
     """The reference's predicates on the ordered pair; empty without one."""
+    ref_reversed: tuple[str, ...] = ()
+    """The reference's predicates on the pair the other way round."""
     exact: bool | None = None
     exact_normalised: bool | None = None
     endpoint_cut: bool | None = None
@@ -47,6 +49,7 @@ class ImageRow:
 
     image_id: str
     file: str | None
+    """The picture's path, below the folder of pictures where there is one."""
     width: int | None
     height: int | None
     m: int

@@ -194,7 +194,7 @@ def _score_pairs(
         raise InvalidInput("images", list(faults.values()))
     check_boxes(pairs, sizes)
     pictures = [
-        resolve(pair, size, options, template, encoder, _file(source)) if size else unread(pair, faults.get(index))
+        resolve(pair, size, options, template, encoder, _file(source, images)) if size else unread(pair, faults.get(index))
         for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
     ]
     _refuse_invalid(pictures, options)
@@ -240,8 +240,11 @@ def annotated_size(prediction: SceneGraph | None, reference: SceneGraph | None) 
     return None
 
 
-def _file(source: Any) -> str | None:
-    return Path(source).name if isinstance(source, (str, Path)) else None
+def _file(source: Any, images: Any) -> str | None:
+    """Where a picture lies: below the folder of pictures, where there is one."""
+    if not isinstance(source, (str, Path)):
+        return None
+    return Path(source).relative_to(Path(images).resolve()).as_posix() if isinstance(images, (str, Path)) else str(source)
 
 
 def _broken(picture: Picture, fault: str) -> Picture:

@@ -1,0 +1,108 @@
+"""How numbers and strangers' texts are shown in a report: in one place, always the same."""
+
+import math
+from urllib.parse import urlsplit
+
+NOTHING = "–"
+LABEL_LENGTH = 120  # characters of a label; a longer one is cut on the page, the run's rows keep it whole
+
+METRIC_NAMES = {
+    "relclipscore": "RelCLIPScore",
+    "relsiglipscore": "RelSigLIPScore",
+    "relblipscore": "RelBLIPScore",
+}
+
+
+def visible(text: str) -> str:
+    r"""Text in which every character can be seen: control, bidirectional and other invisible ones become escapes.
+
+    >>> visible("a\x00b\u202ec")
+    'a\\x00b\\u202ec'
+    """
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def cut(text: object, limit: int = LABEL_LENGTH) -> str:
+    """At most `limit` characters of a text, the cut shown.
+
+    >>> cut("abcdef", 4)
+    'abc…'
+    """
+    whole = str(text)
+    return whole if len(whole) <= limit else whole[: limit - 1] + "…"
+
+
+def number(value: object) -> float | None:
+    """The value as a float, or `None` where it is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def hundred(value: object) -> str:
+    """A fraction times 100 with two decimals, as the papers print scores; a dash where there is none.
+
+    >>> hundred(0.30668), hundred(None)
+    ('30.67', '–')
+    """
+    found = number(value)
+    return NOTHING if found is None else f"{found * 100:,.2f}"
+
+
+def interval(low: object, high: object) -> str:
+    """An interval times 100, or nothing when an end is missing.
+
+    >>> interval(0.2, 0.3), interval(None, 0.3)
+    ('20.00 to 30.00', '')
+    """
+    return "" if number(low) is None or number(high) is None else f"{hundred(low)} to {hundred(high)}"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share in percent with one decimal; a dash of nothing.
+
+    >>> percent(1, 8), percent(0, 0)
+    ('12.5 %', '–')
+    """
+    return f"{100 * part / whole:.1f} %" if whole else NOTHING
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "picture"), counted(1200, "picture")
+    ('1 picture', '1,200 pictures')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def metric_name(key: str) -> str:
+    """The metric as papers write it; an unknown one as it is."""
+    return METRIC_NAMES.get(key, key)
+
+
+def safe_link(link: str | None) -> str | None:
+    """The link when it is a plain relative address, else `None`: no scheme, no host, nothing invisible."""
+    if not link or not link.isprintable() or link.startswith(("/", "\\")) or "\\" in link:
+        return None
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return None
+    return None if parts.scheme or parts.netloc or ":" in parts.path else link
+
+
+def signature_parts(signature: str) -> dict[str, str]:
+    """The `name:value` parts of a signature, in order.
+
+    >>> signature_parts("metric:relclipscore|template:a:b")
+    {'metric': 'relclipscore', 'template': 'a:b'}
+    """
+    return {name: value for name, _, value in (part.partition(":") for part in signature.split("|"))}

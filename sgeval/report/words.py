@@ -1,0 +1,63 @@
+"""What the keys of a result mean, in one line each."""
+
+from collections.abc import Mapping
+
+SCORES: Mapping[str, str] = {
+    "mean_score": "Mean over pictures of the mean relation score, without the penalty (eq. 2).",
+    "mean_score_relations": "Mean over all scored relations, each counting the same.",
+    "pair_coverage": "Share of the possible object pairs for which a relation was scored.",
+    "ref_relclipscore": (
+        "Harmonic mean of a relation's score and its text's likeness to the reference's text (eq. 5), "
+        "over relations whose pair has a reference."
+    ),
+    "exact_match": "Share of predicates equal to the reference's, letter by letter; mean over pictures.",
+    "exact_match_relations": "The same, over all relations with a reference.",
+    "exact_match_normalised": "Share equal to the reference's after case, hyphens and underscores are made alike.",
+    "exact_match_normalised_relations": "The same, over all relations with a reference.",
+}
+
+SCORE_NAMES: Mapping[str, str] = {
+    "mean_score": "Mean score",
+    "mean_score_relations": "Mean score, all relations",
+    "pair_coverage": "Pair coverage",
+    "ref_relclipscore": "Reference score",
+    "exact_match": "Exact match",
+    "exact_match_relations": "Exact match, all relations",
+    "exact_match_normalised": "Exact match, normalised",
+    "exact_match_normalised_relations": "Exact match, normalised, all relations",
+}
+
+WITH_REFERENCE = tuple(name for name in SCORES if name.startswith(("ref_", "exact_")))
+
+PENALTIES: Mapping[str, str] = {
+    "guarded": "divided by the penalty for pairs left untried (eq. 3), with a guard where few pairs are left",
+    "bounded": "divided by the penalty for pairs left untried (eq. 3), bounded so that it never raises the mean",
+    "literal": "divided by the penalty for pairs left untried (eq. 3, as printed)",
+    "none": "without a penalty for pairs left untried (eq. 2)",
+}
+
+SCOPE: Mapping[str, str] = {
+    "n_images": "pictures in the run",
+    "n_scored_images": "pictures with a defined score; the headline is their mean",
+    "n_predicted": "relations predicted",
+    "n_relations": "relations scored",
+    "n_ref": "scored relations whose ordered pair has a reference",
+}
+"""Counts that say how much was scored."""
+
+SKIPPED: Mapping[str, str] = {
+    "n_empty": "pictures with two or more objects and no scored relation (they score 0, or are left out on request)",
+    "n_undefined": "pictures without a defined score, for instance with fewer than two objects; left out of the mean",
+    "n_undefined_relations": "relations for which the model gave no finite number; left out",
+    "n_guarded": "pictures with next to no pair left untried, where eq. 3 has no usable value; the guard's is taken",
+    "n_duplicates": "repeats of a relation in the same picture; merged into one",
+    "n_self": "relations of an object with itself; left out",
+    "n_unmatched": "relations whose boxes match no pair of the reference; left out",
+    "n_invalid": "records, objects and relations that break the rules of the format; left out",
+    "n_bad_images": "pictures that could not be read; left out with their relations",
+    "n_missing": "pictures that the predictions lack; they score 0",
+    "n_clipped_boxes": "boxes that stick out of their picture; cut at its edge",
+    "n_endpoint_cut": "scored relations where the model's own crop loses over half of the subject or of the object",
+    "n_truncated": "texts longer than the model reads; cut at the end",
+}
+"""Counts of what was skipped, mended or is to be taken with care."""
