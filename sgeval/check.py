@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgeval.errors import BadImage, InvalidInput, SgevalError
+from sgeval.errors import BadImage, InvalidInput, SgevalError, one_of
 from sgeval.formats import read_graphs
 from sgeval.images import Size, image_size, image_sources
 from sgeval.matching import align
 from sgeval.phrases import canonical
 from sgeval.records import SceneGraph
-from sgeval.relclip.options import one_of
 from sgeval.relclip.resolve import Pair, check_boxes, check_given
 from sgeval.relclip.scoring import annotated_size
-from sgeval.validation import Kind, Parsed, parse_graphs
+from sgeval.schemas import Kind
+from sgeval.validation import Parsed, parse_graphs
 
 
 @dataclass
@@ -53,9 +53,7 @@ def check_file(
         "predicates": len(Counter(canonical(item.predicate) for graph in graphs for item in graph.relations)),
     }
     if kind == "image" and (gold or images):
-        scenes = [graph for graph in graphs if isinstance(graph, SceneGraph)]
-        gold_scenes = [graph for graph in gold.graphs if isinstance(graph, SceneGraph)] if gold else None
-        _check_together(scenes, gold_scenes, images, found)
+        _check_together(parsed.scenes, gold.scenes if gold else None, images, found)
     return found
 
 
@@ -68,9 +66,7 @@ def _parse(file: Path, label: str, format: str, kind: Kind, found: Check) -> Par
     return parsed
 
 
-def _check_together(
-    graphs: list[SceneGraph], gold: list[SceneGraph] | None, images: Path | None, found: Check
-) -> None:
+def _check_together(graphs: list[SceneGraph], gold: list[SceneGraph] | None, images: Path | None, found: Check) -> None:
     pairs: list[Pair] = [(graph, None) for graph in graphs]
     if gold is not None:
         try:

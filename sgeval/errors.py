@@ -1,6 +1,7 @@
 """The errors a user meets. Each message is whole: place, what was expected, what arrived."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 SHOWN_FAULTS = 20
 
@@ -29,6 +30,25 @@ class InvalidInput(SgevalError):
         super().__init__("\n".join(lines))
 
 
+def one_of(name: str, value: object, allowed: Iterable[Any], more: str = "") -> None:
+    """Raise `SgevalError` unless `value` is one of the names `allowed`; the message lists them (and `more`) and the
+    nearest.
+
+    >>> one_of("penalty", "garded", ("guarded", "none"))
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: penalty: expected one of guarded, none, got "garded"; did you mean "guarded"?
+    """
+    from difflib import get_close_matches
+
+    names = [str(entry) for entry in allowed]
+    if isinstance(value, str) and value in names:
+        return
+    near = get_close_matches(str(value), names, n=1)
+    hint = f"; did you mean {shown(near[0])}?" if near else ""
+    raise SgevalError(f"{name}: expected one of {', '.join(names)}{more}, got {shown(value)}{hint}")
+
+
 class ModelUnavailable(SgevalError):
     """A model that was asked for cannot be had here."""
 
@@ -49,5 +69,14 @@ def shown(value: object, limit: int = 80) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=True)
     except (TypeError, ValueError, RecursionError):
         text = repr(value)
-    text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+    text = one_line(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """The text with line breaks and other control characters as escapes.
+
+    >>> one_line("a\\nb")
+    'a\\\\u000ab'
+    """
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)

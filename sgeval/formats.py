@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.errors import InvalidInput, SgevalError, one_of, shown
 from sgeval.readers.psg import read_psg, read_psg_file
 from sgeval.records import to_dict
-from sgeval.validation import Kind
+from sgeval.schemas import Kind
 
 Row = dict[str, Any]
 Names = dict[int, tuple[str, int]]
@@ -81,11 +81,10 @@ def read_graphs(
     >>> read_graphs("graphs.json", "vg150")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: format: expected one of "sgeval", "rlipv2", "coco-rel", "psg", got "vg150"
+    sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, got "vg150"
     """
     formats = ("sgeval", *FOREIGN)
-    if format not in formats:
-        raise SgevalError(f"format: expected one of {', '.join(map(shown, formats))}, got {shown(format)}")
+    one_of("format", format, formats)
     if kind == "video" and format != "sgeval":
         raise SgevalError(f'format: expected "sgeval" for video graphs, got {shown(format)}')
     try:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, one_of
 
 METRICS = ("relclipscore",)
 
@@ -14,12 +14,7 @@ def path(name: str) -> str:
     >>> Path(path("relclipscore")).name
     'relclipscore'
     """
-    from difflib import get_close_matches
-
-    if name not in METRICS:
-        near = get_close_matches(name, METRICS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise SgevalError(f"metric: expected one of {', '.join(METRICS)}, got {name!r}{hint}")
+    one_of("metric", name, METRICS)
     here = Path(__file__).resolve().parent
     for shelf in (here / "metrics", here.parent / "metrics"):  # in a wheel, in a checkout
         if (shelf / name / f"{name}.py").is_file():

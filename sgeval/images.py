@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from sgeval.errors import BadImage, InvalidInput, SgevalError, shown
+from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.records import SceneGraph
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
@@ -36,9 +36,11 @@ def load_image(source: Any, expected: Size | None = None) -> Image.Image:
     turned = _is_turned(image, source, expected)
     try:
         image.load()
+        return _rgb(ImageOps.exif_transpose(image) if turned else image, source)
+    except BadImage:
+        raise
     except Exception as fault:  # decoders raise many types on a stranger's bytes
-        raise BadImage(f"{_name(source)}: the picture is broken ({fault})") from None
-    return _rgb(ImageOps.exif_transpose(image) if turned else image, source)
+        raise BadImage(f"{_name(source)}: the picture is broken ({shown(str(fault))})") from None
 
 
 def image_size(source: Any, expected: Size | None = None) -> Size:
@@ -67,7 +69,7 @@ def _opened(source: Any) -> Image.Image:
     except UnidentifiedImageError:
         raise BadImage(f"{_name(source)}: expected a picture ({', '.join(FORMATS)}), got something else") from None
     except Exception as fault:  # decoders raise many types on a stranger's bytes
-        raise BadImage(f"{_name(source)}: the picture cannot be opened ({fault})") from None
+        raise BadImage(f"{_name(source)}: the picture cannot be opened ({shown(str(fault))})") from None
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise BadImage(f"{_name(source)}: expected at most {MAX_PIXELS:,} pixels, got {width} x {height}")
@@ -75,7 +77,7 @@ def _opened(source: Any) -> Image.Image:
 
 
 def _name(source: Any) -> str:
-    return str(source) if isinstance(source, (str, Path)) else f"picture given as {type(source).__name__}"
+    return one_line(str(source)) if isinstance(source, (str, Path)) else f"picture given as {type(source).__name__}"
 
 
 def _from_array(array: Any) -> Image.Image:
@@ -94,7 +96,7 @@ def _to_eight_bit(array: Any) -> Any:
 
 
 def _rgb(image: Image.Image, source: Any) -> Image.Image:
-    if image.mode == "RGB":
+    if image.mode == "RGB" and "transparency" not in image.info:
         return image
     if image.mode in SIXTEEN_BIT:
         return Image.fromarray(_to_eight_bit(np.asarray(image))).convert("RGB")
@@ -135,25 +137,27 @@ def _is_turned(image: Image.Image, source: Any, expected: Size | None) -> bool:
 def image_sources(images: Any, graphs: Sequence[tuple[SceneGraph | None, SceneGraph | None]]) -> list[Any]:
     """What `load_image` is to read for each (prediction, reference) pair.
 
-    `images`: a list beside the predictions, a mapping from `image_id`, or a folder: there `file_name` of the reference,
-    else of the prediction, relative and inside the folder, else `<image_id>.jpg`, `.jpeg`, `.png` or `.webp`. A picture
-    that is not there comes out as a `BadImage` in its place, for the caller to raise or to count.
+    `images`: a mapping from `image_id`, or a folder: there `file_name` of the reference, else of the prediction,
+    relative and inside the folder, else `<image_id>.jpg`, `.jpeg`, `.png` or `.webp`. A picture that is not there comes
+    out as a `BadImage` in its place, for the caller to raise or to count.
     """
     keys = [(reference or prediction).key for prediction, reference in graphs]  # type: ignore[union-attr]
     if isinstance(images, Mapping):
-        return [images.get(key, BadImage(f"images: expected a picture under {shown(key)}, got nothing")) for key in keys]
+        return [_under_key(images, key) for key in keys]
     if isinstance(images, (str, Path)):
         folder = Path(images)
         if not folder.is_dir():
             raise SgevalError(f"images: expected a folder, got {shown(str(images))}")
         return [_in_folder(folder.resolve(), *pair) for pair in graphs]
-    if isinstance(images, Sequence) and not isinstance(images, bytes):
-        given = [index for index, (prediction, _) in enumerate(graphs) if prediction is not None]
-        if len(images) != len(given):
-            raise InvalidInput("images", [f"images: expected one a prediction ({len(given)}), got {len(images)}"])
-        beside = dict(zip(given, images, strict=True))
-        return [beside.get(index, BadImage("images: none was given")) for index in range(len(graphs))]
     raise SgevalError(f"images: expected a folder, a mapping from image_id, or a list, got {type(images).__name__}")
+
+
+def _under_key(images: Mapping[Any, Any], key: str) -> Any:
+    """The picture of an id; a mapping from whole numbers is understood too."""
+    for name in (key, int(key)) if key.isascii() and key.isdigit() else (key,):
+        if name in images:
+            return images[name]
+    return BadImage(f"images: expected a picture under {shown(key)}, got nothing")
 
 
 def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGraph | None) -> Path | BadImage:
@@ -166,7 +170,7 @@ def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGrap
             path = (folder / candidate).resolve()
             if path.is_relative_to(folder) and path.is_file():
                 return path
-        except (OSError, ValueError):
-            pass
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
+            continue
     words = shown(tried[0]) if name else f"{shown(graph.image_id)} with one of the endings {', '.join(ENDINGS)}"
-    return BadImage(f"{folder}: expected the picture {words} inside, got none")
+    return BadImage(f"{one_line(str(folder))}: expected the picture {words} inside, got none")

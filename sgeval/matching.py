@@ -1,6 +1,7 @@
 """Which prediction belongs to which reference: by id for pictures, by given pairs or by overlap for objects."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -19,13 +20,21 @@ BOX_TOLERANCE = 1e-3  # pixels; what float32 storage and decimal files do to a b
 
 
 def align(
-    predictions: Sequence[G], references: Sequence[G] | None, missing: Missing = "error", limit: int | None = None
+    predictions: Sequence[G],
+    references: Sequence[G] | None,
+    missing: Missing = "error",
+    limit: int | None = None,
+    left_out: Collection[str] = (),
 ) -> list[tuple[G | None, G | None]]:
     """(prediction, reference) pairs in the order of the references, or of the predictions when there are none.
 
     `limit` keeps the first references. An unknown id is a fault; an id that the predictions lack is one too, unless
-    `missing="zero"`: then the pair has no prediction. Raises `InvalidInput` with every such id.
+    `missing="zero"`: then the pair has no prediction. Graphs with an id in `left_out` (dropped at the border, on either
+    side) are passed over. Raises `InvalidInput` with every fault.
     """
+    faults = _doubles(predictions, "predictions") + _doubles(references or (), "references")
+    if faults:
+        raise InvalidInput("input", faults)
     if references is None:
         if missing == "zero":
             raise SgevalError('missing: "zero" needs references: without them nothing can be missing')
@@ -35,9 +44,9 @@ def align(
     faults = [
         f"predictions[{index}].{_key_name(graph)}: expected an id of the references, got {shown(graph.key)}"
         for index, graph in enumerate(predictions)
-        if graph.key not in known
+        if graph.key not in known and graph.key not in left_out
     ]
-    kept = references[:limit]
+    kept = [graph for graph in references[:limit] if graph.key not in left_out]
     if missing == "error":
         faults += [
             f"predictions: expected a graph with the {_key_name(graph)} {shown(graph.key)} of the references, got none"
@@ -47,6 +56,11 @@ def align(
     if faults:
         raise InvalidInput("predictions", faults)
     return [(by_key.get(graph.key), graph) for graph in kept]
+
+
+def _doubles(graphs: Sequence[Graph], label: str) -> list[str]:
+    counts = Counter(graph.key for graph in graphs)
+    return [f"{label}: expected each id once, got {shown(key)} {n} times" for key, n in counts.items() if n > 1]
 
 
 def _key_name(graph: Graph) -> str:
@@ -166,5 +180,3 @@ def fits_only_as_corners(bbox: Sequence[float], width: int, height: int) -> bool
     x, y, third, fourth = bbox
     leaves = x + third > width + 1 or y + fourth > height + 1
     return leaves and third > x and fourth > y and x >= 0 and y >= 0 and third <= width + 1 and fourth <= height + 1
-
-

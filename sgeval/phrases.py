@@ -60,12 +60,16 @@ def check_template(template: str) -> str:
     ...
     sgeval.errors.SgevalError: template: expected the slots {subject}, {predicate} and {object}, got "a photo of {subject}"
     """
+    if not isinstance(template, str):
+        raise SgevalError(f"template: expected a text, got {shown(template)}")
     try:
         parts = [(slot, form, how) for _, slot, form, how in Formatter().parse(template) if slot is not None]
     except ValueError:
         parts = []
     if {slot for slot, _, _ in parts} != set(SLOTS) or any(form or how for _, form, how in parts):
-        raise SgevalError(f"template: expected the slots {{subject}}, {{predicate}} and {{object}}, got {shown(template)}")
+        raise SgevalError(
+            f"template: expected the slots {{subject}}, {{predicate}} and {{object}}, got {shown(template)}"
+        )
     return template
 
 

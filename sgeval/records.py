@@ -146,7 +146,7 @@ def _plain(value: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for item in fields(value):
         content = getattr(value, item.name)
-        if content is None or content == () or (item.name in ("category_id", "predicate_id") and content == -1):
+        if content is None or content == item.default:
             continue
         if item.name == "spans":
             content = [{"start": start, "end": end} for start, end in content]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgeval.boxes import Boxes, area, clip_boxes, intersection
-from sgeval.errors import SgevalError, shown
+from sgeval.errors import SgevalError, one_of, shown
 
 Context = Literal["none", "openvocsgg"] | tuple[Literal["ratio", "px"], float]
 Fit = Literal["model", "pad", "squash"]
@@ -21,8 +21,9 @@ Rects = npt.NDArray[np.int64]
 
 def check_context(context: object) -> Context:
     """The context option, its pair form taken from a list too (YAML and JSON know no tuples)."""
-    if context == "none" or context == "openvocsgg":
-        return context
+    if isinstance(context, str):
+        one_of("context", context, ("none", "openvocsgg"), more=', ("ratio", share), ("px", pixels)')
+        return "none" if context == "none" else "openvocsgg"
     if isinstance(context, (tuple, list)) and len(context) == 2 and context[0] in ("ratio", "px"):
         amount: object = context[1]
         if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 <= amount < 1e6:

@@ -1,4 +1,4 @@
-"""RelCLIPScore, equations 1 to 6 of paper 1 (arXiv 2509.01209, Section 3.1), as functions on arrays.
+"""RelCLIPScore, equations 1 to 6 of "paper 1" (arXiv 2509.01209, Section 3.1), as functions on arrays.
 
 Scores are fractions in 0–1, higher is better. Undefined is NaN here and `None` in results.
 """

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from sgeval import __version__
+from sgeval.errors import one_line
 
 
 def signature(parts: Mapping[str, object]) -> str:
-    """`name:value` parts joined by `|`, the version last. Blanks and separators inside a value are made plain.
+    """`name:value` parts joined by `|`, the version last. Line breaks and bars inside a value become escapes.
 
     >>> signature({"metric": "relclipscore", "context": ("px", 20.0)}).rsplit("|", 1)[0]
     'metric:relclipscore|context:px20'
@@ -19,4 +20,4 @@ def _plain(value: object) -> str:
         return "".join(_plain(part) for part in value)
     if isinstance(value, float):
         return f"{value:g}"
-    return str(value).replace("|", "/").replace(" ", "_").replace("\n", "_")
+    return one_line(str(value)).replace("|", "\\u007c")

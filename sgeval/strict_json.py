@@ -38,7 +38,7 @@ def parse(text: str, place: str) -> Any:
     def finite(digits: str) -> float:
         number = float(digits)
         if number - number != 0.0:
-            not_a_number(digits)
+            not_a_number(shown(number) if len(digits) > 20 else digits)
         return number
 
     try:
@@ -48,7 +48,9 @@ def parse(text: str, place: str) -> Any:
     except RecursionError:
         raise SgevalError(f"{place}: expected at most {MAX_DEPTH} levels of nesting, got many more") from None
     except json.JSONDecodeError as fault:
-        raise SgevalError(f"{place}: expected JSON, got {shown(text, 40)} ({fault.msg}, column {fault.colno})") from None
+        raise SgevalError(
+            f"{place}: expected JSON, got {shown(text, 40)} ({fault.msg}, column {fault.colno})"
+        ) from None
     except ValueError as fault:
         raise SgevalError(f"{place}: expected JSON, got a number that is too long ({fault})") from None
     if too_deep(value):
@@ -64,7 +66,7 @@ def parse(text: str, place: str) -> Any:
 def too_deep(value: Any) -> bool:
     """Whether lists and objects nest deeper than `MAX_DEPTH`. Walks level by level, so it cannot overflow itself."""
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         level = [
             child
             for parent in level
@@ -105,10 +107,7 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise SgevalError(f"{path}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
-        with path.open("rb") as file:
-            head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-            is_list = head.startswith(b"[")
-        if is_list:
+        if _begins_with_bracket(path):
             yield from read_file(path)
             return
         with path.open("rb") as file:
@@ -127,6 +126,14 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
                     yield value
     except OSError as fault:
         raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
+
+
+def _begins_with_bracket(path: Path) -> bool:
+    with path.open("rb") as file:
+        block = file.read(4096).removeprefix(b"\xef\xbb\xbf")
+        while block and not block.strip():
+            block = file.read(4096)
+        return block.lstrip().startswith(b"[")
 
 
 def _line_text(line: bytes, path: Path, number: int) -> str:

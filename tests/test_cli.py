@@ -53,7 +53,7 @@ def test_demo_ranks_the_three_systems(demo_folder):
 
 def test_demo_table_for_a_person(tmp_path, monkeypatch):
     outcome = run("demo", "--out", tmp_path)
-    assert "interval" in outcome.stdout and "Open" in outcome.stderr and "mean nothing elsewhere" in outcome.stderr
+    assert "95 %" in outcome.stdout and "Open" in outcome.stderr and "mean nothing elsewhere" in outcome.stderr
 
 
 def test_results_are_a_pure_function_of_the_input(tmp_path):
@@ -221,7 +221,9 @@ def test_interrupt_ends_with_130(tmp_path):
     many = tmp_path / "many.jsonl"
     lines = GOOD.read_text().splitlines()
     many.write_text(
-        "\n".join(json.dumps({**json.loads(line), "image_id": f"{i}-{j}"}) for i in range(150) for j, line in enumerate(lines))
+        "\n".join(
+            json.dumps({**json.loads(line), "image_id": f"{i}-{j}"}) for i in range(150) for j, line in enumerate(lines)
+        )
     )
     code = "from sgeval.cli import main; main()"
     arguments = ["score", "relclipscore", "--predictions", many, "--images", IMAGES, "--out", tmp_path / "run"]

@@ -71,7 +71,7 @@ def siglip_tokens(texts, context_length):
     """One token a word (its length + 2), pad token 0, the end token 1 kept when cut."""
     out = torch.zeros(len(texts), context_length, dtype=torch.long)
     for row, text in enumerate(texts):
-        ids = [len(word) + 2 for word in text.split()][: context_length - 1] + [1]
+        ids = [*(len(word) + 2 for word in text.split()[: context_length - 1]), 1]
         out[row, : len(ids)] = torch.tensor(ids)
     return out
 
@@ -187,7 +187,7 @@ def test_local_folder_without_weights_is_refused(tmp_path):
 
 
 def test_local_folder_without_config_is_refused(tmp_path):
-    with pytest.raises(SgevalError, match="expected open_clip_config.json in the folder, found none"):
+    with pytest.raises(SgevalError, match=r"expected open_clip_config\.json in the folder, found none"):
         load_encoder(str(tmp_path))
 
 

@@ -121,6 +121,27 @@ def test_skipped_parts_are_counted(metric, graphs):
     assert module == core and core["n_invalid"] == 2
 
 
+def test_a_list_of_images_stays_beside_its_rows(metric, graphs):
+    """A row that is left out keeps its place in the list of images; its reference is left out with it."""
+    predictions, references = graphs
+    broken = [*predictions[:3], {**predictions[3], "width": -1}, *predictions[4:]]
+    paths = [IMAGES / f"{graph['image_id']}.jpg" for graph in predictions]
+    options = {"references": references[::-1], "images": paths, "model": "demo", "on_invalid": "skip"}
+    module, core = metric.compute(predictions=broken, **options), sgeval.relclipscore(broken, **options)
+    assert module == core and (core["n_images"], core["n_invalid"]) == (11, 1)
+    rest = [row for row in predictions if row is not predictions[3]]
+    gold = [row for row in references if row["image_id"] != predictions[3]["image_id"]]
+    whole = sgeval.relclipscore(rest, references=gold, images=IMAGES, model="demo")
+    assert core["mean_score"] == whole["mean_score"]
+
+
+def test_the_same_image_in_two_batches_is_refused(metric, graphs):
+    metric.add_batch(predictions=graphs[0][:2])
+    metric.add_batch(predictions=graphs[0][1:3])
+    with pytest.raises(InvalidInput, match=r"expected each id once, got .* 2 times"):
+        metric.compute(images=IMAGES, model="demo")
+
+
 def test_unknown_options_and_configs_are_refused(metric, graphs):
     with pytest.raises(SgevalError, match='did you mean "penalty"'):
         metric.compute(predictions=graphs[0], images=IMAGES, model="demo", penality="none")
@@ -184,7 +205,7 @@ def test_two_processes_merge_to_the_same_numbers(graphs, tmp_path):
 
 
 def test_path_names_the_known_metrics():
-    with pytest.raises(SgevalError, match="did you mean 'relclipscore'"):
+    with pytest.raises(SgevalError, match='did you mean "relclipscore"'):
         sgeval.path("relclip_score")
     assert isinstance(sgeval.path("relclipscore"), str)
 

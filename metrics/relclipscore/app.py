@@ -21,7 +21,15 @@ def example() -> tuple[str, Any]:
     from sgeval.demo import SCENES
 
     graph = next(iter(strict_json.read_rows(SCENES / "predictions_good.jsonl")))
-    return json.dumps(graph, indent=1), str(SCENES / "images" / f"{graph['image_id']}.jpg")
+    parts = ",\n".join(f' "{key}": {_one_a_line(value)}' for key, value in graph.items())
+    return f"{{\n{parts}\n}}", str(SCENES / "images" / f"{graph['image_id']}.jpg")
+
+
+def _one_a_line(value: Any) -> str:
+    """JSON with one entry of a list a line: short enough to read, long enough to edit."""
+    if not isinstance(value, list):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in value) + "\n ]"
 
 
 def score(text: str, picture: Any, model: str, penalty: str) -> tuple[dict[str, Any], list[list[Any]]]:
@@ -60,7 +68,9 @@ def build() -> Any:
                 penalty_box = gr.Dropdown(PENALTIES, value="guarded", label="Penalty (eq. 3)")
                 button = gr.Button("Score", variant="primary")
                 result_box = gr.JSON(label="Result")
-                items_box = gr.Dataframe(headers=["relation", "score", "status", "reason"], label="Relations", wrap=True)
+                items_box = gr.Dataframe(
+                    headers=["relation", "score", "status", "reason"], label="Relations", wrap=True
+                )
         inputs = [graph_box, picture_box, model_box, penalty_box]
         button.click(score, inputs, [result_box, items_box])
         page.load(score, inputs, [result_box, items_box])

@@ -5,7 +5,7 @@ from typing import Any
 import datasets
 import evaluate
 
-import sgeval
+import sgeval.building
 import sgeval.errors
 import sgeval.records
 import sgeval.relclip
@@ -79,7 +79,7 @@ _GRAPH = {
     "given": datasets.Value("bool"),
     "n_invalid": datasets.Value("int64"),
 }
-_FILLER = {
+_FILLER: dict[str, Any] = {
     "image_id": "",
     "file_name": "",
     "width": 0,
@@ -104,7 +104,7 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
                     "options of the metric go to compute()"
                 )
         config_name = "clip" if config_name in (None, "default") else config_name
-        sgeval.relclip.options.one_of("config", config_name, sgeval.relclip.CONFIGS)
+        sgeval.errors.one_of("config", config_name, sgeval.relclip.CONFIGS)
         if kwargs.get("num_process", 1) == 1:
             kwargs.setdefault("keep_in_memory", True)
         super().__init__(config_name, **kwargs)
@@ -165,29 +165,50 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
         **options: Any,
     ) -> dict[str, Any]:
         if images is None:
-            raise sgeval.errors.SgevalError("images: expected a folder, a mapping from image_id, or a list, got nothing")
-        gold = [_unfilled(row) for row in references if row["given"]]
-        scoring = sgeval.relclip.scoring.score(
-            [_unfilled(row) for row in predictions if row["given"]],
-            images=images,
-            references=gold or None,
+            raise sgeval.errors.SgevalError(
+                "images: expected a folder, a mapping from image_id, or a list, got nothing"
+            )
+        gold = _parsed(references)
+        scoring = sgeval.relclip.scoring.score_parsed(
+            _parsed(predictions),
+            gold if gold.n_rows else None,
+            images,
             model=model,
             config=self.config_name,
             device=device,
             limit=limit,
             options=sgeval.relclip.make_options(options),
         )
-        at_the_border = sum(row["n_invalid"] for row in (*predictions, *references))
-        return scoring.with_invalid(at_the_border).result(return_items)
+        return scoring.result(return_items)
 
 
 def _rows(parsed: sgeval.validation.Parsed) -> list[dict[str, Any]]:
-    """Checked graphs cut to the schema; the count of left-out parts travels on the first row."""
-    rows = [_row(sgeval.records.to_dict(graph)) for graph in parsed.graphs]
-    if parsed.n_invalid:
-        rows = rows or [dict(_FILLER)]
-        rows[0]["n_invalid"] = parsed.n_invalid
+    """Checked graphs cut to the schema. A row that was left out keeps its place, so that a list of images fits."""
+    rows = [{**_FILLER, "image_id": parsed.dropped.get(index, ""), "n_invalid": 1} for index in range(parsed.n_rows)]
+    for graph, position in zip(parsed.graphs, parsed.positions, strict=True):
+        rows[position] = _row(sgeval.records.to_dict(graph))
+    if rows:  # faulty parts of rows that were kept: any row may carry their number
+        rows[0]["n_invalid"] += parsed.n_invalid - (parsed.n_rows - len(parsed.graphs))
     return rows
+
+
+def _parsed(rows: list[dict[str, Any]]) -> sgeval.validation.Parsed:
+    """What `_rows` stored, without the rows that only fill up the shorter column."""
+    out = sgeval.validation.Parsed()
+    builder = sgeval.building.Builder("image")
+    for row in rows:
+        if not row["given"] and not row["n_invalid"]:
+            continue
+        if row["given"]:
+            names = [name for name in _GRAPH if name not in ("given", "n_invalid", "file_name")]
+            plain = {name: row[name] for name in names} | {"file_name": row["file_name"] or None}
+            out.graphs.append(builder.graph(plain))
+            out.positions.append(out.n_rows)
+        elif row["image_id"]:
+            out.dropped[out.n_rows] = row["image_id"]
+        out.n_rows += 1
+        out.n_invalid += row["n_invalid"]
+    return out
 
 
 def _row(graph: dict[str, Any]) -> dict[str, Any]:
@@ -203,15 +224,10 @@ def _row(graph: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _unfilled(row: dict[str, Any]) -> dict[str, Any]:
-    plain = {name: value for name, value in row.items() if name not in ("given", "n_invalid")}
-    return {**plain, "file_name": plain["file_name"] or None}
-
-
 _OWN = ("images", "model", "device", "limit", "return_items")
 
 
 def _check_options(options: dict[str, Any]) -> None:
     known = (*_OWN, *sgeval.relclip.Options.__dataclass_fields__)
     for name in options:
-        sgeval.relclip.options.one_of("option", name, known)
+        sgeval.errors.one_of("option", name, known)

@@ -26,7 +26,9 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     add_completion=False,
 )
-score_app = typer.Typer(help="Score a prediction file with a metric.", no_args_is_help=True, rich_markup_mode="markdown")
+score_app = typer.Typer(
+    help="Score a prediction file with a metric.", no_args_is_help=True, rich_markup_mode="markdown"
+)
 app.add_typer(score_app, name="score")
 
 
@@ -113,7 +115,9 @@ def demo(
 def validate(
     file: Annotated[Path, typer.Argument(help="Prediction or annotation file.", show_default=False)],
     references: Annotated[Path | None, typer.Option(help="Annotated graphs: ids are compared with them.")] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder of pictures: presence, size and boxes are checked.")] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of pictures: presence, size and boxes are checked.")
+    ] = None,
     format: Annotated[str, typer.Option(help="sgeval, rlipv2, coco-rel or psg.")] = "sgeval",
     kind: Annotated[str, typer.Option(help="image or video.")] = "image",
     as_json: Annotated[bool, typer.Option("--json", help="Print every fault as JSON.")] = False,
@@ -143,24 +147,36 @@ def score_relclipscore(
     references: Annotated[Path | None, typer.Option(help="Annotated graphs, aligned by image_id.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, open_clip:ARCH/TAG, a folder …"),
+        typer.Option(
+            help="demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, open_clip:ARCH/TAG, a folder …"
+        ),
     ] = None,
-    format: Annotated[str | None, typer.Option(help="Form of the predictions: sgeval, rlipv2, coco-rel or psg.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="Form of the predictions: sgeval, rlipv2, coco-rel or psg.")
+    ] = None,
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     limit: Annotated[int | None, typer.Option(help="Score the first N references only.")] = None,
     matching: Annotated[str | None, typer.Option(help="given (default), pair_iou or union_iou.")] = None,
     penalty: Annotated[str | None, typer.Option(help="guarded (default), bounded, literal or none.")] = None,
     context: Annotated[str | None, typer.Option(help="none (default), ratio:0.2, px:20 or openvocsgg.")] = None,
     fit: Annotated[str | None, typer.Option(help="model (default), pad or squash.")] = None,
-    template: Annotated[str | None, typer.Option(help='Text of a triplet, e.g. "{subject} {predicate} {object}".')] = None,
+    template: Annotated[
+        str | None, typer.Option(help='Text of a triplet, e.g. "{subject} {predicate} {object}".')
+    ] = None,
     normalisation: Annotated[str | None, typer.Option(help="words (default) or none.")] = None,
-    empty: Annotated[str | None, typer.Option(help="Pictures without a scored relation: zero (default) or skip.")] = None,
-    missing: Annotated[str | None, typer.Option(help="References without a prediction: error (default) or zero.")] = None,
+    empty: Annotated[
+        str | None, typer.Option(help="Pictures without a scored relation: zero (default) or skip.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="References without a prediction: error (default) or zero.")
+    ] = None,
     ref_formula: Annotated[str | None, typer.Option(help="harmonic (default) or openvocsgg.")] = None,
     on_invalid: Annotated[str | None, typer.Option(help="Faulty parts: error (default) or skip.")] = None,
     on_bad_image: Annotated[str | None, typer.Option(help="Unreadable pictures: error (default) or skip.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Regions encoded at once; 32 by default.")] = None,
-    bootstrap: Annotated[int | None, typer.Option(help="Replicates for the intervals; 1000 by default, 0 for none.")] = None,
+    bootstrap: Annotated[
+        int | None, typer.Option(help="Replicates for the intervals; 1000 by default, 0 for none.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the intervals; 0 by default.")] = None,
     device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")] = None,
@@ -190,7 +206,9 @@ def score_relclipscore(
     else:
         show_results([run])
     say(f"Wrote {out}; `sgeval report {out}` makes a page of it")
-    left_out = {key: run.result[key] for key in ("n_invalid", "n_bad_images", "n_undefined_relations") if run.result[key]}
+    left_out = {
+        key: run.result[key] for key in ("n_invalid", "n_bad_images", "n_undefined_relations") if run.result[key]
+    }
     if left_out:
         say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
         raise typer.Exit(INCOMPLETE)
@@ -200,7 +218,9 @@ def score_relclipscore(
 @ends_well
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders. Several make a ranking.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="HTML file to write; report.html in the (first) run by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write; report.html in the (first) run by default.")
+    ] = None,
     images: Annotated[Path | None, typer.Option(help="Folder of the pictures, if it has moved.")] = None,
 ) -> None:
     """Make one self-contained HTML page of a run, or one that ranks several.

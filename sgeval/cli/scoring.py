@@ -5,10 +5,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sgeval.errors import SgevalError, shown
+from sgeval.errors import SgevalError, one_of, shown
 from sgeval.formats import read_graphs
 from sgeval.relclip import Options, make_options, score
-from sgeval.relclip.options import one_of
 from sgeval.runs import RESULTS, Run, describe_file, read_run, write_run
 
 DEFAULT_BOOTSTRAP = 1000

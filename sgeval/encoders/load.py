@@ -1,12 +1,11 @@
 """From a model name to an encoder."""
 
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgeval.encoders.aliases import ALIASES, Alias
-from sgeval.errors import ModelUnavailable, SgevalError, shown
+from sgeval.errors import ModelUnavailable, SgevalError, one_of, shown
 
 if TYPE_CHECKING:
     from sgeval.encoders.open_clip_family import OpenClipEncoder
@@ -52,12 +51,12 @@ def resolve_device(device: str) -> str:
 def _unnamed(model: str) -> Alias:
     """An alias for a checkpoint without a row in the table: SigLIP by its name, everything else a cosine."""
     if model.startswith(HUB_FAMILIES):
-        raise ModelUnavailable(f"model {shown(model)}: transformers models cannot be loaded by this version; use {FORMS}")
+        raise ModelUnavailable(
+            f"model {shown(model)}: transformers models cannot be loaded by this version; use {FORMS}"
+        )
     is_folder = Path(model).is_dir()
     is_named = model.startswith(("open_clip:", "hf-hub:"))
     if not is_folder and not is_named:
-        near = get_close_matches(model, ALIASES, n=1)
-        hint = f"; did you mean {shown(near[0])}?" if near else ""
-        raise SgevalError(f"model: expected one of {', '.join(ALIASES)}, or {FORMS}, got {shown(model)}{hint}")
+        one_of("model", model, ALIASES, more=f", {FORMS}")
     identifier = model.removeprefix("open_clip:")
     return Alias(identifier, "sigmoid") if "siglip" in model.lower() else Alias(identifier, "cosine")

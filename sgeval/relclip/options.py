@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from numbers import Integral
 from typing import Any, Literal, get_args
 
-from sgeval.errors import SgevalError, shown
+from sgeval.errors import SgevalError, one_of, shown
 from sgeval.matching import IOU_THRESHOLD, Matching, Missing
 from sgeval.phrases import Normalisation, check_template
 from sgeval.planning import OnBadImage
@@ -55,8 +55,10 @@ class Options:
             check_template(self.template)
         for name, least, most in (("batch_size", 1, 65_536), ("bootstrap", 0, 1_000_000), ("seed", 0, 2**63)):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
+            if not least <= number <= most:
                 raise SgevalError(f"{name}: expected a whole number from {least} to {most}, got {shown(value)}")
+            object.__setattr__(self, name, number)
 
     def signature(self, template: str, with_references: bool) -> dict[str, object]:
         """The options' part of the signature."""
@@ -96,18 +98,3 @@ def make_options(given: Mapping[str, Any]) -> Options:
     for name in given:
         one_of("option", name, names)
     return Options(**given)
-
-
-def one_of(name: str, value: object, allowed: Any) -> None:
-    """Raise `SgevalError` unless `value` is one of `allowed`; the message lists them and the nearest.
-
-    >>> one_of("penalty", "garded", ("guarded", "none"))
-    Traceback (most recent call last):
-    ...
-    sgeval.errors.SgevalError: penalty: expected one of guarded, none, got "garded"; did you mean "guarded"?
-    """
-    if value in allowed:
-        return
-    near = get_close_matches(str(value), [str(entry) for entry in allowed], n=1)
-    hint = f"; did you mean {shown(near[0])}?" if near else ""
-    raise SgevalError(f"{name}: expected one of {', '.join(map(str, allowed))}, got {shown(value)}{hint}")

@@ -109,9 +109,7 @@ def unread(pair: Pair, fault: str | None) -> Picture:
     if prediction is None or fault is None:
         return Picture(row, (), {})
     labels = {item.id: item for item in (*graph.objects, *prediction.objects)}
-    items = (
-        _item(graph.image_id, index, relation, labels) for index, relation in enumerate(prediction.relations)
-    )
+    items = (_item(graph.image_id, index, relation, labels) for index, relation in enumerate(prediction.relations))
     return Picture(row, tuple(replace(item, status="bad_image", reason=fault) for item in items), {})
 
 
@@ -129,23 +127,20 @@ def _places(prediction: SceneGraph, reference: SceneGraph | None, options: Optio
         return _Places(mine, lambda ends: ends)
     if options.matching == "given":
         gold = {item.id: item for item in reference.objects}
-        merged = {key: replace(item, category=mine[key].category) if key in mine else item for key, item in gold.items()}
+        merged = {
+            key: replace(item, category=mine[key].category) if key in mine else item for key, item in gold.items()
+        }
         return _Places(merged, lambda ends: ends)
     if options.matching == "pair_iou":
         matched = match_objects(prediction, reference)
-        return _Places(
-            mine, lambda ends: (matched[ends[0]], matched[ends[1]]) if {*ends} <= matched.keys() else None
-        )
+        return _Places(mine, lambda ends: (matched[ends[0]], matched[ends[1]]) if {*ends} <= matched.keys() else None)
     unions = match_unions(prediction, reference)
-    return _Places(
-        mine, lambda ends: (unions[ends].subject_id, unions[ends].object_id) if ends in unions else None
-    )
+    return _Places(mine, lambda ends: (unions[ends].subject_id, unions[ends].object_id) if ends in unions else None)
 
 
 def _item(image_id: str, index: int, relation: Relation, objects: Mapping[int, Object]) -> Item:
     labels = [
-        objects[end].category if end in objects else str(end)
-        for end in (relation.subject_id, relation.object_id)
+        objects[end].category if end in objects else str(end) for end in (relation.subject_id, relation.object_id)
     ]
     return Item(
         image_id,

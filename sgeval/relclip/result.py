@@ -104,7 +104,10 @@ def _per_image(rows: Rows, options: Options) -> _PerImage:
     k = np.array([len(found) for found in scored], dtype=np.int64)
     p = possible_pairs([row.m for row in images])
     means = np.array(
-        [_image_mean(row, found, row.image_id in undefined, options) for row, found in zip(images, scored, strict=True)],
+        [
+            _image_mean(row, found, row.image_id in undefined, options)
+            for row, found in zip(images, scored, strict=True)
+        ],
         dtype=np.float64,
     )
     headline = penalised(means, p, k, options.penalty)
@@ -178,12 +181,14 @@ def _counts(rows: Rows, values: _PerImage, scored: Sequence[Item], options: Opti
     status = Counter(item.status for item in rows.items)
     images = Counter(row.status for row in rows.images)
     has_pairs = np.array([row.m >= 2 for row in values.images], dtype=bool)
+    undefined = {item.image_id for item in rows.items if item.status == "undefined"}
+    blameless = np.array([row.image_id not in undefined for row in values.images], dtype=bool)
     return {
         "n_images": len(rows.images),
         "n_scored_images": int((~np.isnan(values.headline)).sum()),
         "n_relations": len(scored),
         "n_predicted": len(rows.items),
-        "n_empty": int(((values.k == 0) & has_pairs).sum()),
+        "n_empty": int(((values.k == 0) & has_pairs & blameless).sum()),
         "n_undefined": int(np.isnan(values.headline).sum()),
         "n_undefined_relations": status["undefined"],
         "n_guarded": int((replaced(values.p, values.k, options.penalty) & (values.k > 0)).sum()),
@@ -191,7 +196,9 @@ def _counts(rows: Rows, values: _PerImage, scored: Sequence[Item], options: Opti
         "n_self": status["self"],
         "n_unmatched": status["unmatched"],
         "n_invalid": status["invalid"] + rows.n_invalid,
+        "n_invalid_relations": status["invalid"],
         "n_bad_images": images["bad_image"],
+        "n_bad_image_relations": status["bad_image"],
         "n_missing": images["missing"],
         "n_clipped_boxes": sum(row.n_clipped for row in rows.images),
         "n_endpoint_cut": sum(bool(item.endpoint_cut) for item in scored),

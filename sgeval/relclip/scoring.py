@@ -1,7 +1,7 @@
 """RelCLIPScore from graphs and pictures to rows, and the public function over both halves."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sgeval.encoders import load_encoder
-from sgeval.errors import BadImage, InvalidInput, SgevalError, shown
+from sgeval.errors import BadImage, InvalidInput, SgevalError, one_of, shown
 from sgeval.images import Size, image_size, image_sources
 from sgeval.matching import align
 from sgeval.planning import Encoder, Plan, Scored, run_plan
 from sgeval.records import SceneGraph
-from sgeval.relclip.options import CONFIGS, KEYS, Options, make_options, one_of
+from sgeval.relclip.options import CONFIGS, KEYS, Options, make_options
 from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve, unread
 from sgeval.relclip.result import summarise
 from sgeval.relclip.rows import ImageRow, Item, Rows
@@ -31,10 +31,6 @@ class Scoring:
     options: Options
     key: str
     signature: str
-
-    def with_invalid(self, more: int) -> "Scoring":
-        """The same with more parts that were left out before the rows came here."""
-        return replace(self, rows=replace(self.rows, n_invalid=self.rows.n_invalid + more))
 
     def result(self, return_items: bool = False) -> dict[str, Any]:
         """The flat result."""
@@ -128,27 +124,60 @@ def score(
 ) -> Scoring:
     """The rows of a run, before they are summarised. Parameters as in `relclipscore`."""
     options = options or Options()
+    mine, gold = parse_both(predictions, references, options)
+    return score_parsed(mine, gold, images, model=model, config=config, device=device, limit=limit, options=options)
+
+
+def score_parsed(
+    predictions: Parsed,
+    references: Parsed | None,
+    images: Any,
+    *,
+    model: str | Encoder | None,
+    config: str,
+    device: str,
+    limit: int | None,
+    options: Options,
+) -> Scoring:
+    """The same for graphs that have passed the border."""
     if options.matching != "given" and references is None:
         raise SgevalError(f"matching: {shown(options.matching)} needs references")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise SgevalError(f"limit: expected a whole number of 1 or more, got {shown(limit)}")
-    mine, gold = parse_both(predictions, references, options)
-    pairs: list[Pair] = align(mine.graphs, gold.graphs if gold else None, options.missing, limit)  # type: ignore
+    gold = references.scenes if references else None
+    left_out = {*predictions.dropped.values(), *(references.dropped.values() if references else ())}
+    pairs: list[Pair] = align(predictions.scenes, gold, options.missing, limit, left_out)
     if not pairs:
         raise SgevalError("predictions: expected at least one image, got none")
     if options.matching == "given":
         check_given(pairs)
+    if is_list(images):
+        images = beside(images, predictions)
     encoder = get_encoder(model, config, device)
     template = options.template or encoder.template
-    n_invalid = mine.n_invalid + (gold.n_invalid if gold else 0)
-    rows = _score_pairs(pairs, images, encoder, template, options)
-    parts = {
-        "metric": KEYS[encoder.score_rule],
-        **encoder.signature(),
-        **options.signature(template, with_references=references is not None),
+    rows = replace(
+        _score_pairs(pairs, images, encoder, template, options),
+        n_invalid=predictions.n_invalid + (references.n_invalid if references else 0),
+        with_references=references is not None,
+    )
+    key = KEYS[encoder.score_rule]
+    parts = {"metric": key, **encoder.signature(), **options.signature(template, references is not None)}
+    return Scoring(rows, options, key, signature(parts))
+
+
+def is_list(images: Any) -> bool:
+    """Whether pictures came as a list beside the predictions."""
+    return isinstance(images, Sequence) and not isinstance(images, (str, bytes))
+
+
+def beside(images: Sequence[Any], predictions: Parsed) -> dict[str, Any]:
+    """The mapping of a list of pictures that stands beside the rows of the predictions."""
+    if len(images) != predictions.n_rows:
+        fault = f"images: expected one a prediction ({predictions.n_rows}), got {len(images)}"
+        raise InvalidInput("images", [fault])
+    return {
+        graph.key: images[position] for graph, position in zip(predictions.graphs, predictions.positions, strict=True)
     }
-    rows = replace(rows, n_invalid=n_invalid, with_references=references is not None)
-    return Scoring(rows, options, KEYS[encoder.score_rule], signature(parts))
 
 
 def parse_both(
@@ -157,9 +186,8 @@ def parse_both(
     """Both sides through the border; faults of both are listed together."""
     sides: list[Parsed] = []
     faults: list[str] = []
-    for rows, label in ((predictions, "predictions"), (references, "references")):
-        if rows is None:
-            continue
+    given = [(predictions, "predictions")] + ([(references, "references")] if references is not None else [])
+    for rows, label in given:
         try:
             sides.append(parse_graphs(rows, label, on_invalid=options.on_invalid))
         except InvalidInput as fault:
@@ -185,26 +213,25 @@ def get_encoder(model: str | Encoder | None, config: str, device: str) -> Encode
     return encoder
 
 
-def _score_pairs(
-    pairs: Sequence[Pair], images: Any, encoder: Encoder, template: str, options: Options
-) -> Rows:
+def _score_pairs(pairs: Sequence[Pair], images: Any, encoder: Encoder, template: str, options: Options) -> Rows:
     sources = image_sources(images, pairs)
     sizes, faults = _sizes(pairs, sources)
     if faults and options.on_bad_image == "error":
         raise InvalidInput("images", list(faults.values()))
     check_boxes(pairs, sizes)
     pictures = [
-        resolve(pair, size, options, template, encoder, _file(source, images)) if size else unread(pair, faults.get(index))
+        resolve(pair, size, options, template, encoder, _file(source, images))
+        if size
+        else unread(pair, faults.get(index))
         for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
     ]
     _refuse_invalid(pictures, options)
     plan = Plan()
     pair_numbers = [
-        _planned(picture, source, size, plan, options) for picture, source, size in zip(pictures, sources, sizes, strict=True)
+        _planned(picture, source, size, plan, options, encoder)
+        for picture, source, size in zip(pictures, sources, sizes, strict=True)
     ]
-    scored = run_plan(
-        plan, encoder, fit=options.fit, batch_size=options.batch_size, on_bad_image=options.on_bad_image
-    )
+    scored = run_plan(plan, encoder, fit=options.fit, batch_size=options.batch_size, on_bad_image=options.on_bad_image)
     planned = [index for index, picture in enumerate(pictures) if picture.row.status == "ok"]
     broken = {planned[number]: fault for number, fault in scored.bad_images.items()}
     out_images: list[ImageRow] = []
@@ -241,14 +268,15 @@ def annotated_size(prediction: SceneGraph | None, reference: SceneGraph | None) 
 
 
 def _file(source: Any, images: Any) -> str | None:
-    """Where a picture lies: below the folder of pictures, where there is one."""
+    """Where a picture lies below the folder of pictures; its bare name where it came another way."""
     if not isinstance(source, (str, Path)):
         return None
-    return Path(source).relative_to(Path(images).resolve()).as_posix() if isinstance(images, (str, Path)) else str(source)
+    is_folder = isinstance(images, (str, Path))
+    return Path(source).relative_to(Path(images).resolve()).as_posix() if is_folder else Path(source).name
 
 
 def _broken(picture: Picture, fault: str) -> Picture:
-    row = replace(picture.row, status="bad_image", reason=fault)
+    row = replace(picture.row, status="bad_image", reason=fault, n_clipped=0)
     items = tuple(replace(item, status="bad_image", reason=fault) for item in picture.items)
     return Picture(row, items, picture.reference_texts)
 
@@ -266,7 +294,9 @@ def _refuse_invalid(pictures: Sequence[Picture], options: Options) -> None:
         raise InvalidInput("predictions", faults)
 
 
-def _planned(picture: Picture, source: Any, size: Size | None, plan: Plan, options: Options) -> dict[int, list[int]]:
+def _planned(
+    picture: Picture, source: Any, size: Size | None, plan: Plan, options: Options, encoder: Encoder
+) -> dict[int, list[int]]:
     """Put a picture into the plan. Returns, by item index, the numbers of its pairs: the prediction's text first, then
     (for the authors' reference formula) the reference's texts."""
     if picture.row.status != "ok" or size is None:
@@ -279,7 +309,7 @@ def _planned(picture: Picture, source: Any, size: Size | None, plan: Plan, optio
         x1, y1, x2, y2 = (int(value) for value in item.crop)
         rect = (x1, y1, x2, y2)
         numbers[item.index] = [plan.add_pair(rect, item.text)]
-        for text in picture.reference_texts.get(item.pair, ()) if item.pair else ():
+        for text in _reference_texts(picture, item, encoder):
             if options.ref_formula == "openvocsgg":
                 numbers[item.index].append(plan.add_pair(rect, text))
             else:
@@ -328,13 +358,23 @@ def _reference_score(
     options: Options,
 ) -> float | None:
     """Eq. 5 with the best of the pair's reference texts; `None` without one or where scores are no cosines."""
-    texts = picture.reference_texts.get(item.pair, ()) if item.pair else ()
-    if not texts or encoder.score_rule != "cosine":
+    texts = _reference_texts(picture, item, encoder)
+    if not texts:
         return None
     mine = scored.text_features[plan.add_text(item.text or "")]
     gold = scored.text_features[[plan.add_text(text) for text in texts]]
     alike = encoder.score(np.repeat(mine[None], len(texts), axis=0), gold)
     if options.ref_formula == "openvocsgg":
         # The script knows one reference a pair: the first stands for it.
-        return float(openvocsgg_ref_score(scored.scores[pair[1]], alike[0]))
-    return float(ref_score(value, np.max(alike)))
+        return _defined(float(openvocsgg_ref_score(scored.scores[pair[1]], alike[0])))
+    return _defined(float(ref_score(value, np.fmax.reduce(alike))))
+
+
+def _reference_texts(picture: Picture, item: Item, encoder: Encoder) -> tuple[str, ...]:
+    """The reference's texts of an item's pair; none where scores are no cosines, since eq. 5 means two cosines."""
+    is_cosine = encoder.score_rule == "cosine"
+    return picture.reference_texts.get(item.pair, ()) if item.pair and is_cosine else ()
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,79 @@
+"""From a checked plain row to a record. What a record knows is what its schema names; the rest is kept in `extra`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sgeval.records import Graph, Object, Relation, Role, SceneGraph, TrackPoint, VideoGraph
+from sgeval.schemas import Kind, known_keys
+
+TUPLES = ("names", "synsets", "merged_ids", "attributes", "attribute_types", "frame_files", "mask_files")
+
+
+@dataclass
+class Builder:
+    """Builds the records of one kind and keeps the keys it does not know, by JSON pointer."""
+
+    kind: Kind
+    unknown: dict[str, Any] = field(default_factory=dict)
+
+    def graph(self, plain: Mapping[str, Any]) -> Graph:
+        """The record of a row that has passed the schema."""
+        self.unknown = {}
+        values = self._known("", "", plain)
+        key = "image_id" if self.kind == "image" else "video_id"
+        values[key] = id_text(values[key])
+        for name, build in (("objects", self._object), ("relations", self._relation)):
+            items = values.get(name, ())
+            values[name] = tuple(build(item, f"/{name}/{index}") for index, item in enumerate(items))
+        values["extra"] = {**values.get("extra", {}), **self.unknown}
+        return SceneGraph(**values) if self.kind == "image" else VideoGraph(**values)
+
+    def _known(self, level: str, pointer: str, plain: Mapping[str, Any]) -> dict[str, Any]:
+        names = known_keys(self.kind, level)
+        self.unknown |= {f"{pointer}/{_escaped(key)}": value for key, value in plain.items() if key not in names}
+        values = {key: value for key, value in plain.items() if key in names and value is not None}
+        for name in TUPLES:
+            if name in values:
+                values[name] = tuple(values[name])
+        if "bbox" in values:
+            values["bbox"] = tuple(map(float, values["bbox"]))
+        if "roles" in values:
+            values["roles"] = tuple(
+                Role(**self._known("role", f"{pointer}/roles/{index}", role))
+                for index, role in enumerate(values["roles"])
+            )
+        return values
+
+    def _object(self, plain: Mapping[str, Any], pointer: str) -> Object:
+        values = self._known("object", pointer, plain)
+        values["id"] = int(values["id"])
+        if "track" in values:
+            values["track"] = tuple(
+                TrackPoint(**self._known("track", f"{pointer}/track/{index}", point))
+                for index, point in enumerate(values["track"])
+            )
+        return Object(**values)
+
+    def _relation(self, plain: Mapping[str, Any], pointer: str) -> Relation:
+        values = self._known("relation", pointer, plain)
+        for name in ("subject_id", "object_id"):
+            values[name] = int(values[name])
+        if "spans" in values:
+            values["spans"] = tuple((float(span["start"]), float(span["end"])) for span in values["spans"])
+        if "raw_spans" in values:
+            values["raw_spans"] = tuple((float(start), float(end)) for start, end in values["raw_spans"])
+        return Relation(**values)
+
+
+def id_text(value: Any) -> str:
+    """An id as text; a whole number without its decimal point.
+
+    >>> id_text(5), id_text(5.0), id_text("05")
+    ('5', '5', '05')
+    """
+    return str(int(value)) if isinstance(value, float) else str(value)
+
+
+def _escaped(key: Any) -> str:
+    return str(key).replace("~", "~0").replace("/", "~1")

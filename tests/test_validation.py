@@ -1,0 +1,312 @@
+"""The border: every fault at once, worded as place, expectation, value; what is unknown is kept and warned of."""
+
+import collections
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from sgeval.errors import InvalidInput
+from sgeval.records import Relation, SceneGraph, to_dict
+from sgeval.relclip import relclipscore
+from sgeval.validation import parse_graphs
+
+LABEL = "a text with at least one letter or digit (at most 10,000 characters)"
+BOX = "four finite numbers [x, y, width, height] in pixels, width and height above 0"
+END = "the id of an object: a whole number of 0 or more"
+
+
+def dog(**more):
+    return {"id": 0, "category": "dog", "bbox": [5, 5, 10, 10], **more}
+
+
+def mat(**more):
+    return {"id": 1, "category": "mat", "bbox": [20, 10, 10, 10], **more}
+
+
+def on(**more):
+    return {"subject_id": 0, "object_id": 1, "predicate": "on", **more}
+
+
+def row(objects=None, relations=None, **more):
+    return {"image_id": "a", "objects": objects or [dog(), mat()], "relations": relations or [on()], **more}
+
+
+def faults(rows, **options):
+    with pytest.raises(InvalidInput) as caught:
+        parse_graphs(rows, **options)
+    assert all(len(fault.splitlines()) == 1 for fault in caught.value.faults)
+    return list(caught.value.faults)
+
+
+WORDED = [
+    # the row, the place after `predictions[0]`, what is expected, what is shown
+    (row([dog(id="x"), mat()], [on(subject_id=1)]), ".objects[0].id", "a whole number of 0 or more", '"x"'),
+    (row([dog(id=-1), mat()], [on(subject_id=1)]), ".objects[0].id", "a whole number of 0 or more", "-1"),
+    (row([dog(category=7), mat()]), ".objects[0].category", LABEL, "7"),
+    (row([dog(), mat(bbox=[1, 2, 3])]), ".objects[1].bbox", BOX, "[1, 2, 3]"),
+    (row([dog(), mat(bbox=[1, 2, 3, 4, 5])]), ".objects[1].bbox", BOX, "[1, 2, 3, 4, 5]"),
+    (row([dog(), mat(bbox={"x": 1})]), ".objects[1].bbox", BOX, '{"x": 1}'),
+    (row([dog(), mat(bbox=[780, 603, 2, 0])]), ".objects[1].bbox[3]", "a number of pixels above 0", "0"),  # FC02
+    (row([dog(), mat(bbox=[1, "2", 3, 4])]), ".objects[1].bbox[1]", "a finite number of pixels", '"2"'),
+    (row(relations=[on(object_id=7)]), ".relations[0].object_id", "the id of one of the 2 objects", "7"),  # FC75
+    (row(relations=[on(subject_id=-1)]), ".relations[0].subject_id", END, "-1"),  # FC75
+    (row(relations=[on(predicate="")]), ".relations[0].predicate", LABEL, '""'),  # FC28
+    (row(relations=[on(score="high")]), ".relations[0].score", "a finite number, or null", '"high"'),
+    (row(relations=["on"]), ".relations[0]", "an object with subject_id, object_id and predicate", '"on"'),
+    (row(objects=[dog(), mat(), "cup"]), ".objects[2]", "an object with id and category", '"cup"'),
+    (row(objects="none"), ".objects", "a list of objects", '"none"'),
+    (row(width=0), ".width", "a whole number of pixels above 0, or null", "0"),
+    (row(width=640.5), ".width", "a whole number of pixels above 0, or null", "640.5"),
+    ({}, ".image_id", "a non-empty string, or a whole number", "nothing"),
+    ({"image_id": " "}, ".image_id", "a non-empty string, or a whole number", '" "'),
+    ([1, 2], "", "an object with image_id, objects and relations", "[1, 2]"),
+    (None, "", "an object with image_id, objects and relations", "null"),
+]
+
+
+class TestFaults:
+    @pytest.mark.parametrize(("plain", "place", "expected", "value"), WORDED, ids=range(len(WORDED)))
+    def test_wording(self, plain, place, expected, value):
+        assert faults([plain]) == [f"predictions[0]{place}: expected {expected}, got {value}"]
+
+    @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+    def test_numbers_that_are_not_finite(self, number):
+        """From Python (files cannot hold them): in boxes and scores."""
+        for place in range(4):
+            box = [1.0, 2.0, 3.0, 4.0]
+            box[place] = number
+            assert len(faults([row([dog(), mat(bbox=box)])])) == 1
+        assert len(faults([row(relations=[on(score=number)])])) == 1
+
+    def test_all_at_once(self):
+        """Five faults in three rows, in the order of the file; the sound row does not hide them."""
+        rows = [
+            row([dog(category=None), mat(bbox=[1, 2])], width=-1),
+            row(image_id="sound"),
+            row(image_id="b", relations=[on(predicate=" "), on(), on(object_id=9)]),
+        ]
+        assert [fault.split(": ")[0] for fault in faults(rows)] == [
+            "predictions[0].width",
+            "predictions[0].objects[0].category",
+            "predictions[0].objects[1].bbox",
+            "predictions[2].relations[0].predicate",
+            "predictions[2].relations[2].object_id",
+        ]
+
+    def test_both_sides_at_once(self, fake_encoder):
+        with pytest.raises(InvalidInput) as caught:
+            relclipscore([row(width=0)], references=[row(height=0)], images={}, model=fake_encoder())
+        places = [fault.split(":")[0] for fault in caught.value.faults]
+        assert places == ["predictions[0].width", "references[0].height"]
+
+    def test_doubled_ids(self):
+        assert faults([row(), row(image_id="b"), row()]) == [
+            'predictions[2].image_id: expected each id once, got "a" again (first in predictions[0])'
+        ]
+        assert faults([row([dog(), mat(), dog()])]) == [
+            "predictions[0].objects[2].id: expected each object id once, got 0 again"
+        ]
+        assert faults([row(image_id=5), row(image_id="5")]) == [
+            'predictions[1].image_id: expected each id once, got "5" again (first in predictions[0])'
+        ]
+
+    def test_one_fault_does_not_make_another(self):
+        assert len(faults([row([dog(id=True), mat()], [on(subject_id=1)])])) == 1
+
+    def test_more_than_twenty_are_counted(self):
+        with pytest.raises(InvalidInput) as caught:
+            parse_graphs([row(image_id=str(number), width=0) for number in range(25)])
+        lines = str(caught.value).splitlines()
+        assert lines[0] == "predictions: 25 faults" and len(lines) == 22
+        assert lines[-1] == "  … and 5 more (`sgeval validate FILE --json` lists them all)"
+        assert len(caught.value.faults) == 25
+
+    def test_control_characters_and_length_of_shown_values(self):
+        [fault] = faults([row([dog(bbox="a\n\x1b[31m\x7f\u2028\u202e" + "x" * 500), mat()])])
+        assert fault.isprintable() and len(fault) < 250
+
+    @pytest.mark.parametrize(
+        "item",
+        [
+            dog(segmentation={"size": [1], "counts": "x"}),
+            dog(segmentation={"size": [1, 2], "counts": 4}),
+            dog(roles=["x"]),
+            dog(merged_ids=["x"]),
+        ],
+    )
+    def test_every_fault_has_expectation_and_value(self, item):
+        assert all(": expected " in fault and ", got " in fault for fault in faults([row([item, mat()])]))
+
+    @pytest.mark.parametrize(
+        "plain",
+        [
+            row(relations=[on(spans="x")]),
+            row(relations=[on(spans=[[0, 1]])]),
+            row(relations=[on(raw_spans=5)]),
+            row([dog(track=5), mat()]),
+        ],
+        ids=["spans", "span pairs", "raw_spans", "track"],
+    )
+    def test_video_fields_in_a_picture_row(self, plain):
+        """A key of the other kind is an unknown key: kept, warned of, never built unchecked."""
+        parsed = parse_graphs([plain])
+        assert len(parsed.graphs[0].extra) == 1 and len(parsed.warnings) == 1
+        assert all(item.spans is None and item.raw_spans is None for item in parsed.graphs[0].relations)
+
+    @pytest.mark.parametrize("item", [dog(bbox="x"), dog(bbox=[1, 2]), dog(area="x"), dog(segmentation=4)], ids=str)
+    def test_picture_fields_in_a_video_row(self, item):
+        parsed = parse_graphs([{"video_id": "v", "objects": [item]}], kind="video")
+        assert parsed.graphs[0].objects[0].bbox is None and "/objects/0/bbox" in parsed.graphs[0].extra
+
+    @pytest.mark.parametrize("kind", ["image", "video"])
+    def test_whole_numbers_beyond_a_float(self, kind):
+        """400 digits pass the JSON reader (its limit is 4,300)."""
+        relation = on(score=10**400) if kind == "image" else on(spans=[{"start": 10**400, "end": 1}])
+        assert faults([{**row(relations=[relation]), f"{kind}_id": "a"}], kind=kind)
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"fps": float("inf")},
+            {"duration": float("nan")},
+            {"relations": [on(spans=[{"start": float("nan"), "end": 1.0}])]},
+            {"relations": [on(raw_spans=[[0.0, float("inf")]])]},
+            {"objects": [{"id": 0, "category": "x", "track": [{"frame": 0, "bbox": [float("nan"), 0, 1, 1]}]}]},
+            {"objects": [{"id": 0, "category": "x", "area": float("nan")}]},
+        ],
+        ids=str,
+    )
+    def test_not_finite_in_a_video(self, more):
+        assert faults([{"video_id": "v", **more}], kind="video")
+
+    def test_deep_value_of_a_python_caller(self):
+        deep = []
+        for _ in range(5000):
+            deep = [deep]
+        faults([row(note=deep)])
+
+
+class TestSkip:
+    def test_the_smallest_faulty_part_goes(self):
+        """A relation (1), an object with its two relations (3), a record (1): 5 left out, the rest stays."""
+        rows = [
+            row(relations=[on(), on(predicate="")]),
+            row([dog(), mat(), dog(id=2, category="")], [on(), on(object_id=2), on(subject_id=2)], image_id="b"),
+            row(image_id="c", width=-1),
+            row(image_id="d"),
+        ]
+        parsed = parse_graphs(rows, on_invalid="skip")
+        assert parsed.n_invalid == 5
+        assert [graph.image_id for graph in parsed.graphs] == ["a", "b", "d"]
+        assert [len(graph.relations) for graph in parsed.graphs] == [1, 1, 1]
+        assert [item.id for item in parsed.graphs[1].objects] == [0, 1]
+        assert len(parsed.faults) == 3 and parsed.dropped == {2: "c"} and parsed.positions == [0, 1, 3]
+
+    def test_fc75_out_of_range_and_negative(self):
+        """FC75: (0, 7) of two objects and −1: faults with their place; −1 must not pick the last object."""
+        parsed = parse_graphs([row(relations=[on(object_id=7), on(subject_id=-1), on()])], on_invalid="skip")
+        assert parsed.n_invalid == 2 and parsed.graphs[0].relations == (Relation(0, 1, "on"),)
+
+    def test_all_objects_gone(self):
+        parsed = parse_graphs([row([dog(bbox=1), mat(bbox=2)])], on_invalid="skip")
+        assert parsed.n_invalid == 3 and parsed.graphs == [SceneGraph("a")]
+
+    def test_count_reaches_the_result(self, fake_encoder, picture):
+        rows = [row(relations=[on(), on(predicate=None)]), {"objects": []}]
+        result = relclipscore(rows, images={"a": picture(0)}, model=fake_encoder(), on_invalid="skip")
+        assert (result["n_invalid"], result["n_relations"]) == (2, 1)
+
+    def test_a_row_without_id_is_not_called_none(self):
+        parsed = parse_graphs([{"objects": []}, row(image_id="None")], on_invalid="skip")
+        assert parsed.n_invalid == 1 and len(parsed.graphs) == 1
+
+    def test_a_skipped_prediction_has_no_lost_reference(self, fake_encoder, picture):
+        """`on_invalid="skip"`: skipped items are counted, the run goes on."""
+        rows, gold = [row(width=-1), row(image_id="b")], [row(), row(image_id="b")]
+        given = {"images": {"a": picture(0), "b": picture(1)}, "model": fake_encoder(), "on_invalid": "skip"}
+        assert relclipscore(rows, references=gold, **given)["n_invalid"] == 1
+
+
+class TestWhatIsTaken:
+    def test_integer_image_id_is_kept_as_text(self):
+        [graph] = parse_graphs([row(image_id=2350)]).graphs
+        assert graph.image_id == "2350"
+
+    def test_minimal_and_null(self):
+        parsed = parse_graphs([{"image_id": "a"}, {"image_id": "b", "objects": None, "relations": None, "width": None}])
+        assert parsed.graphs == [SceneGraph("a"), SceneGraph("b")] and not parsed.warnings
+
+    def test_tuples_numpy_and_mappings(self):
+        plain = {
+            "image_id": np.int64(7),
+            "objects": (
+                {"id": np.int64(0), "category": np.str_("dog"), "bbox": np.array([5, 5, 10, 10], dtype=np.float32)},
+                collections.UserDict(mat(bbox=(20, 10, 10, 10))),
+            ),
+            "relations": [{**on(), "score": np.float32(0.5)}],
+            "image": object(),  # heavy columns of a `datasets` row are passed over
+        }
+        [graph] = parse_graphs([plain]).graphs
+        assert graph == parse_graphs([row(image_id="7", relations=[on(score=0.5)])]).graphs[0]
+        assert {type(value) for value in (graph.objects[0].id, graph.relations[0].score)} == {int, float}
+
+    def test_numpy_arrays_of_objects(self):
+        """A row as `pandas.read_parquet(...).to_dict("records")` gives it."""
+        plain = row()
+        objects = np.array([{**item, "bbox": np.array(item["bbox"])} for item in plain["objects"]], dtype=object)
+        relations = np.array(plain["relations"], dtype=object)
+        [graph] = parse_graphs([{**plain, "objects": objects, "relations": relations}]).graphs
+        assert graph == parse_graphs([row()]).graphs[0]
+
+    def test_records_are_taken(self):
+        [graph] = parse_graphs([row()]).graphs
+        assert parse_graphs([graph]).graphs == [graph]
+
+    def test_inputs_are_not_changed(self):
+        rows = [row(foo={"bar": [1]}, extra='{"x": 1}', image=None), row(image_id="b", relations=[on(predicate="")])]
+        before = copy.deepcopy(rows)
+        parse_graphs(rows, on_invalid="skip")
+        assert rows == before
+
+    def test_extra_as_json_text(self):
+        """Tables hold `extra` as JSON text (datasets 4 has no Json feature)."""
+        assert parse_graphs([row(extra='{"coco": 5}')]).graphs[0].extra == {"coco": 5}
+        assert faults([row(extra="{")])[0].startswith("predictions[0].extra: expected JSON")
+
+
+class TestUnknownKeys:
+    def test_kept_by_json_pointer_and_warned(self):
+        plain = row([dog(catgory="x"), mat()], [on(confidence=0.5), on(**{"a/b~c": 1})], imageid=4)
+        parsed = parse_graphs([plain])
+        assert parsed.graphs[0].extra == {
+            "/imageid": 4,
+            "/objects/0/catgory": "x",
+            "/relations/0/confidence": 0.5,
+            "/relations/1/a~1b~0c": 1,
+        }
+        found = {warning.split(": ")[0]: warning.split(": ")[1] for warning in parsed.warnings}
+        assert found["predictions[…].imageid"] == 'unknown key, kept in extra; the nearest known key is "image_id"'
+        assert found["predictions[…].objects[…].catgory"].endswith('the nearest known key is "category"')
+        assert len(found) == 4
+
+    def test_counted_over_the_file(self):
+        rows = [row([dog(conf=1), mat(conf=2)], image_id=str(number)) for number in range(3)]
+        parsed = parse_graphs(rows)
+        assert [warning.split(";")[0] for warning in parsed.warnings] == [
+            "predictions[…].objects[…].conf: unknown key, kept in extra (6 times)"
+        ]
+
+    def test_survive_a_round_trip(self):
+        [graph] = parse_graphs([row([dog(conf=1), mat()], foo=[1, {"b": None}])]).graphs
+        again = parse_graphs([json.loads(json.dumps(to_dict(graph)))])
+        assert again.graphs == [graph] and not again.warnings
+
+    def test_nearest_key_of_a_video(self):
+        [warning] = parse_graphs([{"video_id": "v", "num_frame": 3}], kind="video").warnings
+        assert warning.endswith('the nearest known key is "num_frames"')
+
+    def test_a_key_with_a_line_end_stays_one_line(self):
+        [warning] = parse_graphs([row(**{"foo\nbar": 1})]).warnings
+        assert len(warning.splitlines()) == 1

@@ -1,0 +1,89 @@
+"""The wheel, not the checkout: what is in it, and that the metric works from it elsewhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.slow
+
+NEEDED = (
+    "sgeval/py.typed",
+    "sgeval/schemas/scene_graph.schema.json",
+    "sgeval/schemas/video_graph.schema.json",
+    "sgeval/report/report.html",
+    "sgeval/report/ranking.html",
+    "sgeval/report/report.css",
+    "sgeval/assets/demo_model/open_clip_model.safetensors",
+    "sgeval/assets/demo_model/open_clip_config.json",
+    "sgeval/assets/demo_model/README.md",
+    "sgeval/assets/demo_scenes/references.jsonl",
+    "sgeval/assets/demo_scenes/images/scene_001.jpg",
+    "sgeval/metrics/relclipscore/relclipscore.py",
+    "sgeval/metrics/relclipscore/README.md",
+    "sgeval/metrics/relclipscore/app.py",
+    "sgeval/metrics/relclipscore/requirements.txt",
+    "sgeval/benchmarks/demo_model/train.py",
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """Built from a copy: a stale build folder would bring deleted modules back."""
+    folder = tmp_path_factory.mktemp("wheel")
+    ignore = shutil.ignore_patterns(".git", ".venv*", "build", "*.egg-info", "sgeval-demo", "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, folder / "source", ignore=ignore)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(folder / "source")],
+        check=True,
+        capture_output=True,
+    )
+    return next(folder.glob("*.whl"))
+
+
+def test_file_list(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert set(NEEDED) <= names
+    outside = {name for name in names if not name.startswith(("sgeval/", "sgeval-"))}
+    assert not outside
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "sgeval").rglob("*.py")}
+    assert modules <= names
+
+
+def test_size(wheel):
+    """The demo's weights stay below 5 MB, the wheel below 10."""
+    weights = ROOT / "sgeval/assets/demo_model/open_clip_model.safetensors"
+    assert weights.stat().st_size < 5_000_000 and wheel.stat().st_size < 10_000_000
+
+
+SCRIPT = """
+import evaluate, sgeval, sgeval.hub, sys
+from sgeval import strict_json
+from sgeval.demo import SCENES
+assert sgeval.__file__.startswith(sys.argv[1]), sgeval.__file__
+assert sgeval.path("relclipscore").startswith(sys.argv[1])
+rows = list(strict_json.read_rows(SCENES / "predictions_good.jsonl"))[:4]
+metric = evaluate.load(sgeval.path("relclipscore"))
+module = metric.compute(predictions=rows, images=SCENES / "images", model="demo")
+assert module == sgeval.relclipscore(rows, images=SCENES / "images", model="demo")
+print("same", module["n_relations"])
+"""
+
+
+def test_installed_elsewhere(wheel, tmp_path):
+    site = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel)]
+    subprocess.run(install, check=True, capture_output=True)
+    assert {path.name.split("-")[0] for path in site.iterdir()} <= {"sgeval", "bin"}
+    environment = {**os.environ, "PYTHONPATH": str(site), "HF_HUB_OFFLINE": "1"}
+    outcome = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(site)], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    assert "same" in outcome.stdout
