@@ -125,3 +125,17 @@ class TestSignature:
         values = [0.1, 0.15, 20.0, 1e-5]
         assert len({signature({"x": value}) for value in values}) == len(values)
         assert math.isclose(float(signature({"x": 0.1}).split("|")[0].split(":")[1]), 0.1)
+
+
+def test_intervals_agree_with_scipy():
+    """BCa and percentile ends of a skewed mean against scipy's own bootstrap; both draw 20,000 replicates."""
+    from scipy import stats
+
+    sample = np.random.default_rng(7).gamma(1.0, size=60)
+    ours = bootstrap({"x": (sample, np.ones(60))}, 20_000)["x"]
+    for method, ends in (
+        ("BCa", (ours.low, ours.high)),
+        ("percentile", (ours.percentile_low, ours.percentile_high)),
+    ):
+        theirs = stats.bootstrap((sample,), np.mean, n_resamples=20_000, method=method, rng=np.random.default_rng(1))
+        assert ends == pytest.approx(tuple(theirs.confidence_interval), abs=0.015)
