@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgeval.errors import BadImage, InvalidInput, SgevalError, one_of
+from sgeval.errors import InvalidInput, SgevalError, one_of
 from sgeval.formats import read_graphs
-from sgeval.images import Size, image_size, image_sources
+from sgeval.images import image_sources
 from sgeval.matching import align
 from sgeval.phrases import canonical
 from sgeval.records import SceneGraph
 from sgeval.relclip.resolve import Pair, check_boxes, check_given
-from sgeval.relclip.scoring import annotated_size
+from sgeval.relclip.scoring import picture_sizes
 from sgeval.schemas import Kind
 from sgeval.validation import Parsed, parse_graphs
 
@@ -78,16 +78,8 @@ def _check_together(graphs: list[SceneGraph], gold: list[SceneGraph] | None, ima
         _collect(found, check_given, pairs)
     if images is None:
         return
-    sources = image_sources(images, pairs)
-    sizes: list[Size | None] = []
-    for (prediction, reference), source in zip(pairs, sources, strict=True):
-        try:
-            if isinstance(source, BadImage):
-                raise source
-            sizes.append(image_size(source, annotated_size(prediction, reference)))
-        except BadImage as fault:
-            found.faults.append(str(fault))
-            sizes.append(None)
+    sizes, faults = picture_sizes(pairs, image_sources(images, pairs))
+    found.faults += faults.values()
     _collect(found, check_boxes, pairs, sizes)
 
 

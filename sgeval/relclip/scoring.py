@@ -215,7 +215,7 @@ def get_encoder(model: str | Encoder | None, config: str, device: str) -> Encode
 
 def _score_pairs(pairs: Sequence[Pair], images: Any, encoder: Encoder, template: str, options: Options) -> Rows:
     sources = image_sources(images, pairs)
-    sizes, faults = _sizes(pairs, sources)
+    sizes, faults = picture_sizes(pairs, sources)
     if faults and options.on_bad_image == "error":
         raise InvalidInput("images", list(faults.values()))
     check_boxes(pairs, sizes)
@@ -244,7 +244,7 @@ def _score_pairs(pairs: Sequence[Pair], images: Any, encoder: Encoder, template:
     return Rows(tuple(out_images), tuple(out_items))
 
 
-def _sizes(pairs: Sequence[Pair], sources: Sequence[Any]) -> tuple[list[Size | None], dict[int, str]]:
+def picture_sizes(pairs: Sequence[Pair], sources: Sequence[Any]) -> tuple[list[Size | None], dict[int, str]]:
     """The size of each picture from its header. Pictures of missing predictions are not opened."""
     sizes: list[Size | None] = []
     faults: dict[int, str] = {}
