@@ -18,6 +18,7 @@ from sgeval.errors import SgevalError, shown
 Normalisation = Literal["words", "none"]
 
 DUAL_ENCODER_TEMPLATE = "{subject} {predicate} {object}"
+BLIP_TEMPLATE = "a photo of a {subject} {predicate} {object}"
 SLOTS = ("subject", "predicate", "object")
 
 _INSTANCE = re.compile(r"^\d+_(?=\D)|(?<=\D)_\d+$")

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 REFERENCE = Path(__file__).parent / "reference" / "relclip_reference.py"
+TINY_MODELS = Path(__file__).parent / "tiny_models.py"
 
 
 class FakeEncoder:
@@ -34,6 +35,9 @@ class FakeEncoder:
 
     def signature(self):
         return {"model": self.name, "weights": "none"}
+
+    def prepare(self, crop):
+        return crop
 
     def encode_images(self, crops):
         self.crops.append([(crop.size, hashlib.sha256(crop.tobytes()).hexdigest()) for crop in crops])
@@ -170,10 +174,22 @@ def two_objects():
     return make
 
 
-@pytest.fixture(scope="session")
-def reference():
-    spec = importlib.util.spec_from_file_location("relclip_reference", REFERENCE)
+def load_module(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def reference():
+    return load_module(REFERENCE)
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory):
+    """Folders of tiny transformers models by kind: clip, siglip, blip-2."""
+    tiny = load_module(TINY_MODELS)
+    root = tmp_path_factory.mktemp("models")
+    return {kind: tiny.write_folder(root / kind, *tiny.PARTS[kind]()) for kind in tiny.KINDS}

@@ -1,5 +1,5 @@
 """Encoders: pictures and texts to features, features to a score. torch lives here and is imported on use."""
 
-from sgeval.encoders.load import load_encoder
+from sgeval.encoders.load import check_setup, load_encoder
 
-__all__ = ["load_encoder"]
+__all__ = ["check_setup", "load_encoder"]

@@ -1,176 +1,172 @@
 """The open_clip family: CLIP, NegCLIP and SigLIP checkpoints, and the demo model."""
 
-import hashlib
 import json
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from PIL import Image
 
-from sgeval.encoders.aliases import Alias, ScoreRule
+from sgeval.encoders.aliases import Alias, ScoreRule, label
+from sgeval.encoders.device import DTYPES, Precision, one_reason
+from sgeval.encoders.dual import PROBE, DualEncoder, Facts, Padding, vocabulary_hash, weights_hash
+from sgeval.encoders.pixels import Pixels, Preprocess
 from sgeval.errors import ModelUnavailable, SgevalError, shown
 from sgeval.regions import ImageMode
 
-Features = npt.NDArray[np.float32]
-Floats = npt.NDArray[np.float64]
-
 PACKAGE = Path(__file__).parent.parent
 LOCAL_BPE = "bpe.txt.gz"
+QUICK_GELU_NAMES = ("openai", "negclip")
 
 
-class OpenClipEncoder:
-    """An open_clip model with its own preprocessing and tokenizer.
+class OpenClipTowers:
+    """An open_clip model and its tokenizer."""
 
-    Features are L2-normalised float32; the norm is taken in float32 whatever the weights are. A feature that is not
-    finite stays so and gives a score that is NaN: the caller counts it.
-    """
+    def __init__(self, model: Any, tokenizer: Any, device: str = "cpu") -> None:
+        import open_clip
 
-    def __init__(
-        self,
-        model: Any,
-        preprocess: Callable[[Image.Image], Any],
-        tokenizer: Any,
-        *,
-        name: str,
-        score_rule: ScoreRule,
-        template: str,
-        preprocess_cfg: dict[str, Any],
-        quick_gelu: bool,
-        device: str = "cpu",
-    ) -> None:
-        self.name = name
-        self.score_rule = score_rule
-        self.template = template
-        self.weights = weights_hash(model)
-        self.text_length = int(getattr(model, "context_length", None) or tokenizer.context_length)
-        size = preprocess_cfg["size"]
-        self.image_size = int(size if isinstance(size, int) else size[0])
-        self.image_mode: ImageMode = preprocess_cfg.get("resize_mode") or "shortest"
-        self.fill = _fill(preprocess_cfg)
+        self.model = model
         self.device = device
-        self._activation = "quickgelu" if quick_gelu else "gelu"
-        self._interpolation = preprocess_cfg.get("interpolation") or "bicubic"
-        self._model = model.eval().to(device)
-        self._preprocess = preprocess
+        self.text_length = int(getattr(model, "context_length", None) or tokenizer.context_length)
+        # A causal tower pooled at the end token never reads what follows it.
+        is_causal = isinstance(model, open_clip.CLIP) and model.attn_mask is not None
+        self.padding: Padding = "end" if is_causal and model.text_pool_type == "argmax" else "full"
         self._tokenizer = tokenizer
 
-    def signature(self) -> dict[str, object]:
-        """What of this encoder moves a score."""
-        return {
-            "model": self.name,
-            "weights": self.weights,
-            "act": self._activation,
-            "text": f"{self.text_length}tok",
-            "image": f"{self.image_size}px-{self.image_mode}-{self._interpolation}",
-            "score": self.score_rule,
-            "precision": "fp32",
-        }
+    def images(self, pixels: torch.Tensor) -> torch.Tensor:
+        """`(N, D)` of normalised pixels."""
+        return torch.as_tensor(self.model.encode_image(pixels))
 
-    def encode_images(self, crops: Sequence[Image.Image]) -> Features:
-        """`(N, D)` features of RGB crops."""
-        pixels = torch.stack([self._preprocess(crop) for crop in crops]).to(self.device)
-        with torch.inference_mode():
-            return _normalised(self._model.encode_image(pixels))
-
-    def encode_texts(self, texts: Sequence[str]) -> Features:
-        """`(N, D)` features of texts, padded to the model's full length; a text over the limit keeps its end token."""
+    def texts(self, texts: Sequence[str]) -> torch.Tensor:
+        """`(N, D)` of texts, cut to the longest of them where the tower allows it, else padded to full length."""
         tokens = self._tokenizer(list(texts), context_length=self.text_length).to(self.device)
-        with torch.inference_mode():
-            return _normalised(self._model.encode_text(tokens))
+        if self.padding == "full":
+            return torch.as_tensor(self.model.encode_text(tokens))
+        return _encode_trimmed(self.model, tokens[:, : int(tokens.argmax(dim=-1).max()) + 1])
 
     def truncated(self, texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which texts are longer than the model reads: one token of room more would still be filled."""
-        if not texts:
-            return np.zeros(0, dtype=bool)
         tokens = self._tokenizer(list(texts), context_length=self.text_length + 1)
         return np.asarray((tokens[:, -1] != self._pad_id()).cpu().numpy())
-
-    def score(self, images: Features, texts: Features) -> Floats:
-        """Row by row: the cosine, or SigLIP's `sigmoid(exp(scale) · cosine + bias)`."""
-        cosine = similarity(images, texts)
-        if self.score_rule == "cosine":
-            return cosine
-        with torch.inference_mode():
-            scale = float(self._model.logit_scale.exp())
-            bias = float(self._model.logit_bias) if self._model.logit_bias is not None else 0.0
-        return np.asarray(1.0 / (1.0 + np.exp(-(scale * cosine + bias))))
 
     def _pad_id(self) -> int:
         inner = getattr(self._tokenizer, "tokenizer", None)
         return int(getattr(inner, "pad_token_id", None) or 0)
 
 
-def similarity(first: Features, second: Features) -> Floats:
-    """Row-wise cosine `(N,)` of normalised features, summed in float64."""
-    return np.asarray(np.einsum("nd,nd->n", first, second, dtype=np.float64))
+def _encode_trimmed(model: Any, tokens: torch.Tensor) -> torch.Tensor:
+    """CLIP's text tower on tokens cut after the last end token of the batch, which changes nothing before it."""
+    length = tokens.shape[1]
+    dtype = model.transformer.get_cast_dtype()
+    states = model.token_embedding(tokens).to(dtype) + model.positional_embedding[:length].to(dtype)
+    states = model.ln_final(model.transformer(states, attn_mask=model.attn_mask[:length, :length]))
+    pooled = states[torch.arange(len(tokens), device=tokens.device), tokens.argmax(dim=-1)]
+    projection = model.text_projection
+    if projection is None:
+        return torch.as_tensor(pooled)
+    return torch.as_tensor(projection(pooled) if isinstance(projection, torch.nn.Linear) else pooled @ projection)
 
 
-def weights_hash(model: Any) -> str:
-    """The first 12 hex digits of a SHA-256 over the names and values of all weights."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()[:12]
+def encoder(
+    model: Any,
+    tokenizer: Any,
+    preprocess_cfg: dict[str, Any],
+    *,
+    name: str,
+    score_rule: ScoreRule,
+    template: str,
+    quick_gelu: bool,
+    device: str = "cpu",
+    precision: Precision = "fp32",
+    preprocess: Preprocess = "pil",
+) -> DualEncoder:
+    """An encoder of a built open_clip model."""
+    weights = weights_hash(model)
+    scale = float(model.logit_scale.detach().exp())
+    bias = getattr(model, "logit_bias", None)
+    towers = OpenClipTowers(model.eval().to(device=device, dtype=DTYPES[precision]), tokenizer, device)
+    facts = Facts(
+        name=name,
+        weights=weights,
+        vocabulary=vocabulary_hash(tokenizer([PROBE], context_length=towers.text_length)[0].tolist()),
+        score_rule=score_rule,
+        template=template,
+        activation="quickgelu" if quick_gelu else "gelu",
+        text_length=towers.text_length,
+        padding=towers.padding,
+        device=device,
+        precision=precision,
+        scale=scale,
+        bias=0.0 if bias is None else float(bias.detach()),
+    )
+    return DualEncoder(towers, _pixels(preprocess_cfg, preprocess), facts)
 
 
-def _normalised(features: torch.Tensor) -> Features:
-    features = features.float()
-    return np.asarray((features / features.norm(dim=-1, keepdim=True)).cpu().numpy(), dtype=np.float32)
-
-
-def _fill(preprocess_cfg: dict[str, Any]) -> tuple[int, int, int]:
-    """The colour to pad with: the model's own where it pads itself, else its mean pixel."""
-    if preprocess_cfg.get("resize_mode") == "longest":
-        colour = preprocess_cfg.get("fill_color") or 0
-        values = colour if isinstance(colour, (list, tuple)) else (colour,) * 3
-    else:
-        values = [round(255 * channel) for channel in preprocess_cfg["mean"]]
-    return (int(values[0]), int(values[1]), int(values[2]))
-
-
-def load(name: str, alias: Alias, device: str) -> OpenClipEncoder:
+def load(name: str, alias: Alias, device: str, precision: Precision, preprocess: Preprocess) -> DualEncoder:
     """Load a checkpoint through open_clip. Without weights there is no encoder: open_clip's own fallback to random
     weights is refused."""
     import open_clip
 
     identifier, pretrained = _source(name, alias)
-    logging.getLogger("root").setLevel(max(logging.getLogger().level, logging.WARNING))
+    quick_gelu = alias.activation == "quickgelu" or _tag_says_quick_gelu(identifier, pretrained)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model, _, preprocess = open_clip.create_model_and_transforms(
+        with _quiet():
+            model = open_clip.create_model(
                 identifier,
                 pretrained=pretrained,
-                device=device,
-                force_quick_gelu=bool(alias.quick_gelu),
+                device="cpu",
+                force_quick_gelu=quick_gelu,
                 require_pretrained=True,
             )
-        tokenizer = _tokenizer(identifier)
+            tokenizer = _tokenizer(identifier)
     except SgevalError:
         raise
     except Exception as fault:  # the library, the Hub client and the network each raise their own types
-        raise ModelUnavailable(_unavailable(name, identifier, fault)) from None
-    config = _model_config(identifier)
-    quick_gelu = bool(alias.quick_gelu) or bool(config.get("quick_gelu"))
+        raise ModelUnavailable(_unavailable(name, identifier, pretrained, fault)) from None
+    quick_gelu = quick_gelu or bool(_model_config(identifier).get("quick_gelu"))
     _warn_activation(name, pretrained, quick_gelu)
-    return OpenClipEncoder(
+    is_siglip = getattr(model, "logit_bias", None) is not None
+    return encoder(
         model,
-        preprocess,
         tokenizer,
-        name=name,
-        score_rule=alias.score_rule,
+        dict(model.visual.preprocess_cfg),
+        name=label(name),
+        score_rule=alias.score_rule or ("sigmoid" if is_siglip else "cosine"),
         template=alias.template,
-        preprocess_cfg=dict(model.visual.preprocess_cfg),
         quick_gelu=quick_gelu,
         device=device,
+        precision=precision,
+        preprocess=preprocess,
     )
+
+
+def _pixels(cfg: dict[str, Any], path: Preprocess) -> Pixels:
+    """What open_clip's config says of the pixels. Padding takes the model's own colour where it pads itself, else its
+    mean pixel."""
+    size = cfg["size"]
+    mode: ImageMode = cfg.get("resize_mode") or "shortest"
+    mean, std = (_three(cfg[key]) for key in ("mean", "std"))
+    fill = _three(cfg.get("fill_color") or 0) if mode == "longest" else _three([255 * channel for channel in mean])
+    return Pixels(
+        size=int(size if isinstance(size, int) else size[0]),
+        mode=mode,
+        mean=mean,
+        std=std,
+        interpolation=cfg.get("interpolation") or "bicubic",
+        fill=(round(fill[0]), round(fill[1]), round(fill[2])),
+        path=path,
+    )
+
+
+def _three(value: Any) -> tuple[float, float, float]:
+    values = value if isinstance(value, (list, tuple)) else (value,) * 3
+    return (float(values[0]), float(values[1]), float(values[2]))
 
 
 def _source(name: str, alias: Alias) -> tuple[str, str | None]:
@@ -215,20 +211,58 @@ def _model_config(identifier: str) -> dict[str, Any]:
     return dict(open_clip.get_model_config(identifier) or {})
 
 
+def _tag_says_quick_gelu(identifier: str, pretrained: str | None) -> bool:
+    """Whether open_clip lists the tag as trained with QuickGELU, whatever the architecture's name says."""
+    import open_clip
+
+    known = open_clip.get_pretrained_cfg(identifier, pretrained) if pretrained else None
+    return bool(known and known.get("quick_gelu"))
+
+
 def _warn_activation(name: str, pretrained: str | None, quick_gelu: bool) -> None:
-    if pretrained and Path(pretrained).is_file() and not quick_gelu:
+    """Warn of weights whose training activation nobody states: a bare file, or a name that is known for QuickGELU."""
+    is_file = bool(pretrained) and Path(str(pretrained)).is_file()
+    is_known = any(word in name.lower() for word in QUICK_GELU_NAMES)
+    if (is_file or is_known) and not quick_gelu:
         warnings.warn(
-            f"model {shown(name)}: the file is run with GELU; CLIP weights of OpenAI and NegCLIP were trained with "
-            "QuickGELU (name the architecture ARCH-quickgelu for them)",
+            f"model {shown(name)}: the weights are run with GELU; CLIP weights of OpenAI and NegCLIP were trained with "
+            "QuickGELU (name the architecture ARCH-quickgelu for a file of them)",
             stacklevel=3,
         )
 
 
-def _unavailable(name: str, identifier: str, fault: Exception) -> str:
-    reason = (str(fault).strip() or type(fault).__name__).splitlines()[0]
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the libraries' log lines and warnings: what went wrong is said once, by us."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _unavailable(name: str, identifier: str, pretrained: str | None, fault: Exception) -> str:
+    import open_clip
+
+    reason = one_reason(fault)
     if identifier.startswith("local-dir:"):
         return f"model {shown(name)}: the folder could not be loaded ({shown(reason, 200)})"
+    if not identifier.startswith("hf-hub:") and identifier not in open_clip.list_models():
+        near = get_close_matches(identifier, open_clip.list_models(), n=1)
+        return f"model {shown(name)}: open_clip knows no architecture {shown(identifier)}" + (
+            f"; did you mean {shown(near[0])}?" if near else ""
+        )
+    if pretrained and Path(pretrained).is_file():
+        return f"model {shown(name)}: the file could not be loaded ({shown(reason, 200)})"
+    return unavailable(name, reason, "a local file (open_clip:ARCH@FILE), a local folder")
+
+
+def unavailable(name: str, reason: str, instead: str) -> str:
+    """What to do about weights that cannot be had."""
     return (
         f"model {shown(name)}: its weights are not on this machine and could not be downloaded ({shown(reason, 160)}); "
-        "connect to the Hub once, or name a local file (open_clip:ARCH@FILE), a local folder, or the model demo"
+        f"connect to the Hub once, or name {instead}, or the model demo"
     )
