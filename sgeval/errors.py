@@ -53,6 +53,14 @@ class ModelUnavailable(SgevalError):
     """A model that was asked for cannot be had here."""
 
 
+class Unfinished(SgevalError):
+    """The run stopped, and can be resumed. The command line exits with 3."""
+
+
+class OutOfMemory(SgevalError):
+    """The device has no room for what was asked of it at once; less may fit."""
+
+
 class BadImage(SgevalError):
     """A picture that cannot be read, or whose size is not the annotated one."""
 
@@ -74,9 +82,14 @@ def shown(value: object, limit: int = 80) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with line breaks and other control characters as escapes.
+    """The text on one line, every character to be seen: line ends, control, bidirectional and other invisible characters
+    become escapes.
 
-    >>> one_line("a\\nb")
-    'a\\\\u000ab'
+    >>> one_line("a\\nb\\u202ec")
+    'a\\\\u000ab\\\\u202ec'
     """
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in text)
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,7 +1,8 @@
 """Run folders: what a scoring run leaves behind, and how it is read again.
 
 `results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation;
-`images.parquet` one row a picture. `results.json` is written last and whole, so a folder that has it is complete.
+`images.parquet` one row a picture; `progress.sqlite` the journal of a run that is not complete. `results.json` is
+written last and whole and names the tables by digest, so a folder that has it is complete, or says that it is not.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ from sgeval.relclip import ImageRow, Item, Options, Rows, Scoring, make_options
 RESULTS = "results.json"
 ITEMS = "items.parquet"
 IMAGES = "images.parquet"
+PROGRESS = "progress.sqlite"
 FORMAT = 1
 PACKAGES = ("numpy", "pillow", "torch", "open_clip_torch", "transformers")
 
@@ -47,13 +49,17 @@ class Run:
 
 
 def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a run folder and return the result. `inputs` says what it was made from (see `describe_file`)."""
+    """Write a run folder and return the result. `inputs` says what it was made from (see `describe_file`).
+
+    Old results stay whole until the new ones take their place.
+    """
     result = scoring.result()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RESULTS).unlink(missing_ok=True)
     rows = scoring.rows
-    _write_table(folder / ITEMS, sorted(rows.items, key=lambda item: (item.image_id, item.index)), Item)
-    _write_table(folder / IMAGES, sorted(rows.images, key=lambda row: row.image_id), ImageRow)
+    tables = {
+        ITEMS: _new_table(folder / ITEMS, sorted(rows.items, key=lambda item: (item.image_id, item.index)), Item),
+        IMAGES: _new_table(folder / IMAGES, sorted(rows.images, key=lambda row: row.image_id), ImageRow),
+    }
     whole = {
         "format": FORMAT,
         "name": name,
@@ -63,10 +69,13 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
         "border": {"n_invalid": rows.n_invalid, "with_references": rows.with_references},
         "inputs": dict(inputs),
         "versions": versions(),
+        "tables": {table: describe_file(path)["sha256"] for table, path in tables.items()},
     }
     with atomic_write(folder / RESULTS) as file:
         json.dump(whole, file, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=False)
         file.write("\n")
+        for table, path in tables.items():
+            path.replace(folder / table)
     return result
 
 
@@ -79,6 +88,7 @@ def read_run(folder: str | Path) -> Run:
     try:
         if whole["format"] != FORMAT:
             raise SgevalError(f"{folder / RESULTS}: expected format {FORMAT}, got {whole['format']}")
+        _check_tables(folder, whole["tables"])
         rows = Rows(
             _read_table(folder / IMAGES, ImageRow),
             _read_table(folder / ITEMS, Item),
@@ -92,12 +102,28 @@ def read_run(folder: str | Path) -> Run:
         raise SgevalError(f"{folder / RESULTS}: expected the results of a run, got another form ({fault})") from None
 
 
+def _check_tables(folder: Path, digests: Mapping[str, str]) -> None:
+    """Refuse tables that are not those the results were made with."""
+    for table in (ITEMS, IMAGES):
+        path = folder / table
+        if not path.is_file():
+            raise SgevalError(f"{path}: expected the table of this run, found none")
+        if describe_file(path)["sha256"] != digests[table]:
+            raise SgevalError(
+                f"{path}: expected the table that {RESULTS} was made with, got another; a run that was to replace it "
+                "may have been stopped: score again with --resume or --overwrite"
+            )
+
+
 def describe_file(path: Path) -> dict[str, str]:
-    """A file's name and SHA-256, for `inputs`."""
+    """A file's name and SHA-256, for `inputs`. Raises `SgevalError` when it cannot be read."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
+    try:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as fault:
+        raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
     return {"file": path.name, "sha256": digest.hexdigest()}
 
 
@@ -112,16 +138,17 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _write_table(path: Path, rows: Sequence[Any], kind: type) -> None:
+def _new_table(path: Path, rows: Sequence[Any], kind: type) -> Path:
+    """Write a table beside its place, and say where."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     columns = {item.name: [getattr(row, item.name) for row in rows] for item in fields(kind)}
     types = _arrow_types(kind)
     table = pa.table({name: pa.array(column, types[name]) for name, column in columns.items()})
-    temporary = path.with_name(f".{path.name}.tmp")
-    pq.write_table(table, temporary, compression="zstd")
-    temporary.replace(path)
+    beside = path.with_name(f".{path.name}.new")
+    pq.write_table(table, beside, compression="zstd")
+    return beside
 
 
 def _read_table(path: Path, kind: type) -> tuple[Any, ...]:

@@ -103,6 +103,7 @@ class TestLight:
             name, score_rule, template = "flat", "cosine", "{subject} {predicate} {object}"
             image_mode, image_size, fill = "squash", 8, (0, 0, 0)
             def signature(self): return {"model": "flat"}
+            def prepare(self, crop): return crop
             def encode_images(self, crops): return np.ones((len(crops), 2))
             def encode_texts(self, texts): return np.ones((len(texts), 2))
             def truncated(self, texts): return np.zeros(len(texts), bool)

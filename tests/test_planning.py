@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from sgeval.errors import BadImage, InvalidInput
-from sgeval.planning import Plan, run_plan
+from sgeval.planning import PicturePlan, Texts, batches
 from sgeval.relclip import Options, make_options, relclipscore, score, summarise
+from sgeval.running import encode_texts, score_pictures
 
 COUNTED = ("n_relations", "n_duplicates", "n_self", "n_unmatched", "n_invalid", "n_undefined_relations")
 
@@ -21,37 +22,67 @@ def jpeg(image, cut=None):
     return file.getvalue()[:cut]
 
 
+def scored(plans, texts, encoder, **more):
+    """What running gives for hand-made plans: per picture, per union, the scores."""
+    table = encode_texts(texts.texts, encoder)
+    return list(score_pictures(plans, texts.texts, table.features, encoder, **more))
+
+
 class TestPlan:
     def test_ids(self):
-        plan = Plan()
-        plan.add_image("one", (9, 9))
-        assert plan.add_pair((0, 0, 1, 1), "x") == 0
-        assert plan.add_pair((0, 0, 1, 1), "y") == 1
-        assert plan.add_pair((0, 0, 1, 1), "x") == 0, "a pair is scored once"
-        plan.add_image("two", (9, 9))
-        assert plan.add_pair((0, 0, 1, 1), "x") == 2, "the same rectangle of another picture is another union"
-        assert plan.unions == [(0, (0, 0, 1, 1)), (1, (0, 0, 1, 1))]
-        assert plan.texts == ["x", "y"]
-        assert plan.pairs == [(0, 0), (0, 1), (1, 0)]
+        texts, plan = Texts(), PicturePlan("one", (9, 9))
+        assert plan.add((0, 0, 1, 1), texts.add("x")) == (0, 0)
+        assert plan.add((0, 0, 1, 1), texts.add("y")) == (0, 1)
+        assert plan.add((0, 0, 1, 1), texts.add("x")) == (0, 0), "a pair is scored once"
+        assert plan.add((0, 0, 2, 2), texts.add("y")) == (1, 0)
+        assert plan.unions == [(0, 0, 1, 1), (0, 0, 2, 2)] and [list(found) for found in plan.texts] == [[0, 1], [1]]
+        assert texts.texts == ["x", "y"]
+
+    def test_batches_run_across_pictures(self):
+        """Unions per picture 3, 0, 1, 2 in batches of two: (0, 0), (0, 2), (3, 3) by picture."""
+        plans = []
+        for count in (3, 0, 1, 2):
+            plans.append(PicturePlan("x", (9, 9)))
+            for number in range(count):
+                plans[-1].add((0, 0, 1, number + 1), 0)
+        found = [[(picture, union) for picture, _, union in batch.members] for batch in batches(plans, 2)]
+        assert found == [[(0, 0), (0, 1)], [(0, 2), (2, 0)], [(3, 0), (3, 1)]]
+
+    def test_digest_follows_the_work(self):
+        def digest(stamp="7", rect=(0, 0, 1, 1), texts=("a", "b")):
+            plan = PicturePlan("x", (9, 9), stamp)
+            plan.add(rect, 1)
+            return next(batches([plan], 4)).digest(texts)
+
+        assert digest() == digest(texts=("other", "b")), "only the texts of the batch count"
+        assert len({digest(), digest(stamp="8"), digest(rect=(0, 0, 1, 2)), digest(texts=("a", "c"))}) == 4
 
     def test_empty_plan(self, fake_encoder):
         encoder = fake_encoder()
-        scored = run_plan(Plan(), encoder)
-        assert len(scored.scores) == 0 and not scored.bad_images
+        assert scored([], Texts(), encoder) == []
         assert encoder.n_crops == encoder.n_texts == 0
 
     def test_scores_land_on_their_pairs(self, fake_encoder, picture):
         """Pairs asked for out of order: each score is that of its own crop and text, worked one by one."""
-        image, encoder = picture(0), fake_encoder()
-        plan = Plan()
-        plan.add_image(image, image.size)
+        image, encoder, texts = picture(0), fake_encoder(), Texts()
+        plan = PicturePlan(image, image.size)
         wanted = [((0, 0, 9, 9), "b"), ((3, 3, 20, 20), "a"), ((0, 0, 9, 9), "a"), ((3, 3, 20, 20), "b")]
-        numbers = [plan.add_pair(rect, text) for rect, text in wanted]
-        scored = run_plan(plan, encoder, batch_size=1)
-        for number, (rect, text) in zip(numbers, wanted):
+        places = [plan.add(rect, texts.add(text)) for rect, text in wanted]
+        (scores,) = scored([plan], texts, encoder, batch_size=1)
+        for (union, number), (rect, text) in zip(places, wanted):
             alone = fake_encoder()
             expected = alone.score(alone.encode_images([image.crop(rect)]), alone.encode_texts([text]))[0]
-            assert scored.scores[number] == expected
+            assert scores[union][number] == expected
+
+    def test_pictures_come_out_in_order(self, fake_encoder, picture):
+        """Pictures without unions, with one and with many, and a broken one: one outcome each, in place."""
+        texts, plans = Texts(), []
+        for number, count in enumerate((0, 1, 5, 0, 2)):
+            plans.append(PicturePlan(b"no picture" if number == 4 else picture(number), (64, 48)))
+            for union in range(count):
+                plans[-1].add((0, 0, union + 5, 9), texts.add("x"))
+        found = scored(plans, texts, fake_encoder(), batch_size=3, on_bad_image="skip")
+        assert [len(one) for one in found[:4]] == [0, 1, 5, 0] and isinstance(found[4], BadImage)
 
     @pytest.mark.parametrize("value", [float("inf"), -float("inf"), float("nan")])
     def test_fc25_a_score_that_is_no_number_is_undefined(self, steady_encoder, two_objects, picture, value):
@@ -107,10 +138,10 @@ class TestWhatIsEncoded:
             opened.append(id(source))
             return original(source, expected)
 
-        import sgeval.planning
+        import sgeval.running
 
-        original = sgeval.planning.load_image
-        monkeypatch.setattr(sgeval.planning, "load_image", counting)
+        original = sgeval.running.load_image
+        monkeypatch.setattr(sgeval.running, "load_image", counting)
         relclipscore(graphs, images=pictures, model=fake_encoder(), on_invalid="skip", batch_size=2)
         assert len(opened) == len(set(opened))
 
@@ -213,7 +244,7 @@ class TestBrokenPictures:
         assert [item["status"] for item in result["items"]] == ["scored", *["bad_image"] * 4, "scored"]
 
     def test_fc07_all_broken(self, graphs, fake_encoder):
-        result = relclipscore(graphs, images={}, model=fake_encoder(), on_bad_image="skip", bootstrap=10)
+        result = relclipscore(graphs, images={}, model=fake_encoder(), on_bad_image="skip", bootstrap=20)
         assert result["relclipscore"] is None and result["n_bad_images"] == 3 and result["n_scored_images"] == 0
         json.dumps(result, allow_nan=False)
 
@@ -241,7 +272,7 @@ class TestCommonProperties:
         {"penalty": "none"},
         {"penalty": "bounded", "empty": "skip"},
         {"context": ("px", 3), "fit": "pad"},
-        {"bootstrap": 10, "normalisation": "none"},
+        {"bootstrap": 20, "normalisation": "none"},
     )
 
     @pytest.mark.parametrize("options", OPTIONS, ids=str)

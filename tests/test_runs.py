@@ -130,7 +130,7 @@ class TestRunFolder:
             "on_bad_image": "skip",
             "on_invalid": "skip",
             "context": ["px", 3],
-            "bootstrap": 9,
+            "bootstrap": 29,
         }
         given = {"images": pictures, "references": gold, "model": fake_encoder()}
         return score(graphs[1:], options=make_options(options), **given)
@@ -164,14 +164,20 @@ class TestRunFolder:
             "results.json",
         ]
 
-    def test_a_run_that_breaks_has_no_results(self, scoring, tmp_path, monkeypatch):
-        """The old `results.json` goes first: old numbers never stand beside new rows."""
+    def test_a_run_that_breaks_leaves_the_old_one_whole(self, scoring, tmp_path, monkeypatch):
         write_run(tmp_path, "old", scoring, {})
-        monkeypatch.setattr("sgeval.runs._write_table", lambda *_: 1 / 0)
+        monkeypatch.setattr("sgeval.runs._new_table", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_run(tmp_path, "new", scoring, {})
-        with pytest.raises(SgevalError, match=r"expected a run folder with results\.json, found none"):
-            read_run(tmp_path)
+        assert read_run(tmp_path).name == "old"
+
+    def test_tables_of_another_run_are_told_apart(self, scoring, tmp_path, picture, two_objects, fake_encoder):
+        write_run(tmp_path / "mine", "mine", scoring, {})
+        other = score([two_objects()], images=[picture(0)], model=fake_encoder())
+        write_run(tmp_path / "other", "other", other, {})
+        (tmp_path / "other" / "items.parquet").replace(tmp_path / "mine" / "items.parquet")
+        with pytest.raises(SgevalError, match=r"items\.parquet: expected the table that results\.json was made with"):
+            read_run(tmp_path / "mine")
 
     def test_boxes_over_the_edge(self, two_objects, picture, fake_encoder, tmp_path):
         graph = two_objects()

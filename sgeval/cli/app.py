@@ -1,22 +1,13 @@
-"""The commands of `sgeval`: what they are called, what they take, how they end.
+"""The commands of `sgeval`: what they are called and what they take."""
 
-Exit codes: 0 whole, 2 bad input, 3 finished with parts left out (they are counted), 130 interrupted.
-"""
-
-import json
 import sys
-import warnings
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sgeval import __version__
-from sgeval.errors import SgevalError
-
-BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 3, 130
+from sgeval.cli.ending import BAD_INPUT, INCOMPLETE, INTERRUPTED, ends_well, print_json, resumable, say
 
 app = typer.Typer(
     name="sgeval",
@@ -32,45 +23,15 @@ score_app = typer.Typer(
 app.add_typer(score_app, name="score")
 
 
-def ends_well(command: Callable[..., None]) -> Callable[..., None]:
-    """Bad input ends in one message and exit code 2, an interrupt in 130; no traceback for either."""
-
-    @wraps(command)
-    def run(*args: Any, **keywords: Any) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.showwarning = _show_warning
-                command(*args, **keywords)
-        except SgevalError as fault:
-            say(f"sgeval: {fault}")
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            say("sgeval: interrupted; no results were written")
-            raise typer.Exit(INTERRUPTED) from None
-
-    return run
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"warning: {message}")
-
-
-def say(text: str) -> None:
-    """A line for a person, on standard error; standard output is for results."""
-    print(text, file=sys.stderr)
-
-
-def print_json(value: Any) -> None:
-    """A result for a machine."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
-
-
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no umlauts is no reason to fail
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # while a command was still being loaded
+        sys.exit(INTERRUPTED)
 
 
 def _version(wanted: bool) -> None:
@@ -106,7 +67,6 @@ def demo(
         print_json({run.name: run.result for run in outcome.runs})
     else:
         show_results(outcome.runs)
-        say("The demo model knows only its own eight objects and eight predicates; its scores mean nothing elsewhere.")
     say(f"Open {outcome.report}")
 
 
@@ -114,11 +74,14 @@ def demo(
 @ends_well
 def validate(
     file: Annotated[Path, typer.Argument(help="Prediction or annotation file.", show_default=False)],
-    references: Annotated[Path | None, typer.Option(help="Annotated graphs: ids are compared with them.")] = None,
-    images: Annotated[
-        Path | None, typer.Option(help="Folder of pictures: presence, size and boxes are checked.")
+    references: Annotated[
+        Path | None, typer.Option(help="Annotated graphs: ids and objects are compared with them.")
     ] = None,
-    format: Annotated[str, typer.Option(help="sgeval, rlipv2, coco-rel or psg.")] = "sgeval",
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of pictures: each is decoded; presence, size and boxes are checked.")
+    ] = None,
+    format: Annotated[str, typer.Option(help="Form of the file: sgeval, rlipv2, coco-rel or psg.")] = "sgeval",
+    references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     kind: Annotated[str, typer.Option(help="image or video.")] = "image",
     as_json: Annotated[bool, typer.Option("--json", help="Print every fault as JSON.")] = False,
 ) -> None:
@@ -129,7 +92,14 @@ def validate(
     from sgeval.check import check_file
     from sgeval.cli.show import show_check
 
-    found = check_file(file, references=references, images=images, format=format, kind=kind)
+    found = check_file(
+        file,
+        references=references,
+        images=images,
+        format=format,
+        references_format=references_format,
+        kind=kind,
+    )
     if as_json:
         print_json(found.as_dict())
     else:
@@ -148,7 +118,8 @@ def score_relclipscore(
     model: Annotated[
         str | None,
         typer.Option(
-            help="demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, open_clip:ARCH/TAG, a folder …"
+            help="demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, blip2-itm-g, open_clip:ARCH/TAG, "
+            "transformers:ORG/REPO, a folder …"
         ),
     ] = None,
     format: Annotated[
@@ -179,14 +150,27 @@ def score_relclipscore(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the intervals; 0 by default.")] = None,
     device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="fp32 (default), or bf16: faster on hardware for it, scores move a little.")
+    ] = None,
+    preprocess: Annotated[
+        str | None, typer.Option(help="pil (default), or tensor: faster crops, scores move a little.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder that keeps embeddings, so that no run encodes them again.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file of these options; flags win over it.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run into --out stopped; start when there is none.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """RelCLIPScore: does each union crop look like the relation that was predicted for it?
 
-    Writes results.json, items.parquet and images.parquet into --out. `sgeval report OUT` makes a page of it.
+    Writes results.json, items.parquet and images.parquet into --out. `sgeval report OUT` makes a page of it. A run that
+    was stopped, by whatever, goes on with --resume and ends in the same results.
 
     Example: `sgeval score relclipscore --predictions p.jsonl --references gold.jsonl --images photos/ --model clip-b32
     --out runs/mine`
@@ -200,7 +184,8 @@ def score_relclipscore(
         if key in Job.OPTION_NAMES and value is not None and not isinstance(value, type)
     }
     job = Job.make(predictions, images, out, references, flags, config)
-    run = run_job(job, overwrite=overwrite)
+    with resumable():
+        run = run_job(job, overwrite=overwrite, resume=resume)
     if as_json:
         print_json(run.result)
     else:
@@ -211,6 +196,7 @@ def score_relclipscore(
     }
     if left_out:
         say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
+    if left_out or run.result[run.metric] is None:
         raise typer.Exit(INCOMPLETE)
 
 
@@ -234,3 +220,32 @@ def report(
     target = out or runs[0] / ("report.html" if len(runs) == 1 else "ranking.html")
     page = render_report(read[0], target, images) if len(read) == 1 else render_ranking(read, target, images)
     say(f"Open {page}")
+
+
+@app.command()
+@ends_well
+def doctor(
+    model: Annotated[
+        str | None, typer.Option(help="One model by any name that --model of score takes; all named ones by default.")
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="Folder with the pictures of the golden values; the output names them.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what is on this machine, and which models of it are verified, by self-tests and golden values.
+
+    Downloads nothing; models whose weights are not here are named as unverified. Exit code 2 when a check fails.
+
+    Examples: `sgeval doctor` · `sgeval doctor --model clip-b32 --pictures photos/`
+    """
+    from sgeval.cli.show import show_doctor
+    from sgeval.doctor import examine
+
+    found = examine(model, pictures)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        show_doctor(found)
+    if not found.is_well:
+        raise typer.Exit(BAD_INPUT)

@@ -1,16 +1,19 @@
 """From flags and a YAML file to a scored run folder."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sgeval.errors import SgevalError, one_of, shown
+from sgeval.errors import SgevalError, Unfinished, one_of, shown
 from sgeval.formats import read_graphs
-from sgeval.relclip import Options, make_options, score
-from sgeval.runs import RESULTS, Run, describe_file, read_run, write_run
+from sgeval.journal import Journal, remove_journal
+from sgeval.relclip import Options, Setup, make_options, score
+from sgeval.runs import PROGRESS, RESULTS, Run, describe_file, read_run, write_run
 
 DEFAULT_BOOTSTRAP = 1000
+SETUP_NAMES = ("model", "device", "precision", "preprocess")
 
 
 @dataclass(frozen=True)
@@ -18,12 +21,12 @@ class Job:
     """One scoring run as the command line asks for it."""
 
     OPTION_NAMES: ClassVar[tuple[str, ...]] = (
-        "model",
         "format",
         "references_format",
         "limit",
-        "device",
         "name",
+        "cache",
+        *SETUP_NAMES,
         *(item.name for item in fields(Options)),
     )
 
@@ -55,27 +58,79 @@ class Job:
         given = {key: value for key, value in self.settings.items() if key in names}
         return make_options({"bootstrap": DEFAULT_BOOTSTRAP, **given})
 
+    def setup(self) -> dict[str, Any]:
+        """Which encoder, and how it runs."""
+        return {key: self.settings[key] for key in SETUP_NAMES if key in self.settings}
 
-def run_job(job: Job, overwrite: bool = False) -> Run:
-    """Score and write the run folder."""
-    if (job.out / RESULTS).exists() and not overwrite:
-        raise SgevalError(f"{job.out}: holds a run already; name another folder or give --overwrite")
-    options = job.options()
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return str(self.settings.get("name") or self.predictions.stem)
+
+    def inputs(self) -> dict[str, Any]:
+        """What the run is made from: files by digest, and what of the settings decides what is read."""
+        found: dict[str, Any] = {"predictions": describe_file(self.predictions), "images": str(self.images.resolve())}
+        if self.references:
+            found["references"] = describe_file(self.references)
+        names = ("model", "precision", "preprocess", "format", "references_format", "limit")
+        return found | {name: self.settings[name] for name in names if name in self.settings}
+
+
+def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
+    """Score and write the run folder. With `resume`, go on where a run of the same inputs and options stopped; one that
+    is complete is read and left as it is."""
+    options, setup = job.options(), job.setup()
+    Setup(**setup).check()
+    inputs = job.inputs()
+    if (job.out / RESULTS).exists() and resume and not (job.out / PROGRESS).exists():
+        return _complete(job, inputs, options)
+    if not (overwrite or resume):
+        _refuse_existing(job.out)
     form = job.settings.get("format", "sgeval")
-    scoring = score(
-        read_graphs(job.predictions, form),
-        images=job.images,
-        references=read_graphs(job.references, job.settings.get("references_format", form)) if job.references else None,
-        model=job.settings.get("model"),
-        device=job.settings.get("device", "auto"),
-        limit=job.settings.get("limit"),
-        options=options,
-    )
-    inputs: dict[str, Any] = {"predictions": describe_file(job.predictions), "images": str(job.images.resolve())}
-    if job.references:
-        inputs["references"] = describe_file(job.references)
-    write_run(job.out, str(job.settings.get("name") or job.predictions.stem), scoring, inputs)
+
+    def open_journal(signature: str) -> Journal:
+        identity = {**inputs, **asdict(options), "signature": signature}
+        texts = {name: json.dumps(value, sort_keys=True) for name, value in identity.items()}
+        return Journal(job.out / PROGRESS, texts, resume=resume)
+
+    try:
+        scoring = score(
+            read_graphs(job.predictions, form),
+            images=job.images,
+            references=read_graphs(job.references, job.settings.get("references_format", form))
+            if job.references
+            else None,
+            limit=job.settings.get("limit"),
+            options=options,
+            cache=job.settings.get("cache"),
+            open_journal=open_journal,
+            **setup,
+        )
+        write_run(job.out, job.name, scoring, inputs)
+    except OSError as fault:
+        raise Unfinished(f"{fault.filename or job.out}: cannot be written ({fault.strerror or fault})") from None
+    remove_journal(job.out / PROGRESS)
     return read_run(job.out)
+
+
+def _refuse_existing(out: Path) -> None:
+    if (out / PROGRESS).exists():
+        raise SgevalError(f"{out}: holds an unfinished run; go on with --resume, or start again with --overwrite")
+    if (out / RESULTS).exists():
+        raise SgevalError(f"{out}: holds a run already; name another folder or give --overwrite")
+
+
+def _complete(job: Job, inputs: Mapping[str, Any], options: Options) -> Run:
+    """The complete run in the folder, when it is the one that is asked for."""
+    run = read_run(job.out)
+    before, now = ({**of, **asdict(given)} for of, given in ((run.inputs, run.options), (inputs, options)))
+    for name in {**before, **now}:
+        if before.get(name) != now.get(name):
+            raise SgevalError(
+                f"{job.out}: holds a complete run with {name} {shown(before.get(name))}, this one has "
+                f"{shown(now.get(name))}; name another folder or give --overwrite"
+            )
+    return run
 
 
 def parse_context(text: str) -> Any:

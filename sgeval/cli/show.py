@@ -1,51 +1,59 @@
 """What a person sees in the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from sgeval.check import Check
+from sgeval.cli.ending import say
+from sgeval.doctor import FAULTY, Report
+from sgeval.errors import one_line
+from sgeval.report.compare import order
+from sgeval.report.demo_model import HINT, demo_warning, is_demo
+from sgeval.report.facts import why_nothing
+from sgeval.report.text import NOTHING, hundred, interval
 from sgeval.runs import Run
 
 SHOWN = 50
 
 
 def show_results(runs: Sequence[Run]) -> None:
-    """A table of scores (x100) with their intervals, one row a run, best first; then counts and signatures."""
-    ranked = sorted(runs, key=lambda run: -(run.result[run.metric] or 0.0))
+    """A table of scores (x100) with their intervals, one row a run, best first; then counts, why there is no score
+    where there is none, and signatures. Standard error tells what a run of the demo model is worth."""
+    ranked = [runs[index] for index in order(runs)]
     table = Table(title=f"{ranked[0].metric} x100, higher is better")
     table.add_column("system")
     for heading in ("score", "95 %", "mean", "reference", "exact", "relations"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for run in ranked:
+    names = [escape(one_line(run.name)) for run in ranked]
+    for name, run in zip(names, ranked, strict=True):
         result = run.result
         table.add_row(
-            escape(run.name),
-            percent(result[run.metric]),
-            f"{percent(result.get(f'{run.metric}_low'))} – {percent(result.get(f'{run.metric}_high'))}",
-            percent(result["mean_score"]),
-            percent(result.get("ref_relclipscore")),
-            percent(result.get("exact_match")),
+            name,
+            hundred(result[run.metric]),
+            interval(result.get(f"{run.metric}_low"), result.get(f"{run.metric}_high")) or NOTHING,
+            hundred(result["mean_score"]),
+            hundred(result.get("ref_relclipscore")),
+            hundred(result.get("exact_match")),
             str(result["n_relations"]),
         )
     console = Console(highlight=False)
     console.print(table)
-    for run in ranked:
+    for name, run in zip(names, ranked, strict=True):
         counts = {key: value for key, value in run.result.items() if key.startswith("n_") and value}
-        console.print(f"{escape(run.name)}: " + ", ".join(f"{key} {value}" for key, value in counts.items()))
+        console.print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in counts.items()))
+        if why := why_nothing(run):
+            console.print(f"[yellow]{name}[/]: {escape(why)}", soft_wrap=True)
     for signature in dict.fromkeys(run.result["signature"] for run in ranked):
         console.print(f"[dim]{escape(signature)}[/dim]", soft_wrap=True)
-
-
-def percent(value: float | None) -> str:
-    """A fraction as the paper prints it: x100, two decimals; undefined is a dash.
-
-    >>> percent(0.24471), percent(None)
-    ('24.47', '–')
-    """
-    return "–" if value is None else f"{100 * value:.2f}"
+    warnings = {run.name: warning.text for run in ranked if (warning := demo_warning(run))}
+    for name, text in warnings.items():
+        say(one_line(f"{name}: {text}"))
+    if not warnings and any(map(is_demo, ranked)):
+        say(HINT)
 
 
 def show_check(found: Check) -> None:
@@ -59,3 +67,32 @@ def show_check(found: Check) -> None:
     counts = ", ".join(f"{value:,} {name}" for name, value in found.counts.items())
     verdict = f"{len(found.faults)} fault{'s' if len(found.faults) != 1 else ''}" if found.faults else "no faults"
     console.print(f"{escape(str(found.file))}: {verdict}; {counts}")
+
+
+def show_doctor(found: Report) -> None:
+    """The machine, then each model with what was checked of it, then the verdict."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print("versions  " + escape(", ".join(f"{name} {value}" for name, value in found.versions.items())))
+    cpu, gpus = found.devices["cpu"], found.devices["gpus"]
+    places = [f"CPU with {cpu['cores']} cores ({_bf16(cpu)})"]
+    places += [f"{gpu['name']} with {gpu['memory_gib']} GiB ({_bf16(gpu)})" for gpu in gpus]
+    console.print("devices   " + escape("; ".join(places if gpus else [*places, "no GPU"])))
+    offline = "offline (HF_HUB_OFFLINE)" if found.hub["offline"] else "may be asked (HF_HUB_OFFLINE is not set)"
+    console.print(f"Hub       {offline}; cache {escape(found.hub['cache'])}")
+    for model in found.models:
+        colour = "red" if model.status in FAULTY else "yellow" if model.status == "unverified" else "green"
+        words = model.words if model.status == "unverified" else f"{model.status}: {model.words}"
+        place = model.place + (f" at {model.revision}" if model.revision else "")
+        console.print(f"\n[bold]{escape(model.name)}[/] [{colour}]{escape(words)}[/] ({escape(place)})")
+        for check in model.checks:
+            mark = "[yellow]?   [/]" if check.ok is None else "[green]ok  [/]" if check.ok else "[red]FAIL[/]"
+            console.print(f"  {mark} {check.name}: {escape(check.words)}")
+    faulty = [model.name for model in found.models if model.status in FAULTY]
+    unverified = sum(model.status == "unverified" for model in found.models)
+    checked = len(found.models) - unverified
+    verdict = f"wrong: {', '.join(faulty)}" if faulty else "nothing wrong"
+    console.print(f"\n{checked} checked, {unverified} unverified here; {escape(verdict)}")
+
+
+def _bf16(device: Mapping[str, Any]) -> str:
+    return "bf16 in hardware" if device["bf16"] else "no bf16"

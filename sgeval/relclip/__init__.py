@@ -4,6 +4,7 @@ from sgeval.relclip.options import CONFIGS, Options, make_options
 from sgeval.relclip.result import image_table, predicate_table, summarise
 from sgeval.relclip.rows import ImageRow, Item, Rows
 from sgeval.relclip.scoring import Scoring, relclipscore, score
+from sgeval.relclip.setup import Setup
 
 __all__ = [
     "CONFIGS",
@@ -12,6 +13,7 @@ __all__ = [
     "Options",
     "Rows",
     "Scoring",
+    "Setup",
     "image_table",
     "make_options",
     "predicate_table",

@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 from sgeval.errors import SgevalError, one_of, shown
 from sgeval.matching import IOU_THRESHOLD, Matching, Missing
 from sgeval.phrases import Normalisation, check_template
-from sgeval.planning import OnBadImage
 from sgeval.regions import Context, Fit, check_context
 from sgeval.relscore import Penalty
+from sgeval.running import OnBadImage
 from sgeval.validation import OnInvalid
 
 Empty = Literal["zero", "skip"]
@@ -24,13 +24,14 @@ CONFIGS: dict[str, tuple[str, str]] = {
 }
 """Config name to its default model and the key of its headline."""
 
+LEAST_BOOTSTRAP = 20  # fewer replicates have no 2.5 % and 97.5 % ends
 KEYS = {"cosine": "relclipscore", "sigmoid": "relsiglipscore", "itm": "relblipscore"}
 """Score rule of a model to the key of the headline."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What moves the number or decides what is done with faults. Defaults are the paper's, see the card."""
+    """What moves the number or decides what is done with faults. Defaults are the paper's, but for the guarded penalty."""
 
     matching: Matching = "given"
     penalty: Penalty = "guarded"
@@ -53,12 +54,14 @@ class Options:
         object.__setattr__(self, "context", check_context(self.context))
         if self.template is not None:
             check_template(self.template)
-        for name, least, most in (("batch_size", 1, 65_536), ("bootstrap", 0, 1_000_000), ("seed", 0, 2**63)):
+        for name, least, most in (("batch_size", 1, 65_536), ("bootstrap", 0, 100_000), ("seed", 0, 2**63)):
             value = getattr(self, name)
             number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
             if not least <= number <= most:
                 raise SgevalError(f"{name}: expected a whole number from {least} to {most}, got {shown(value)}")
             object.__setattr__(self, name, number)
+        if 0 < self.bootstrap < LEAST_BOOTSTRAP:
+            raise SgevalError(f"bootstrap: expected 0 (none) or at least {LEAST_BOOTSTRAP}, got {self.bootstrap}")
 
     def signature(self, template: str, with_references: bool) -> dict[str, object]:
         """The options' part of the signature."""

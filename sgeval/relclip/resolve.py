@@ -73,21 +73,16 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
     boxes = {item.id: corners([item.bbox])[0] for item in places.objects.values() if item.bbox is not None}
     clipped = {key: clip_boxes(box, width, height) for key, box in boxes.items()}
     n_clipped = sum(bool(np.any(clipped[key] != box) and area(clipped[key]) > 0) for key, box in boxes.items())
-    items: list[Item] = []
-    seen: set[tuple[int, int, str]] = set()
+    n_outside = sum(bool(area(box) <= 0) for box in clipped.values())
     references = _reference_predicates(reference)
-    for index, relation in enumerate(prediction.relations):
-        item = _item(graph.image_id, index, relation, places.objects)
-        item = _placed(item, relation, places, clipped)
-        if item.status == "scored":
-            assert item.pair is not None
-            key = (*item.pair, item.group if options.normalisation == "words" else item.predicate)
-            if key in seen:
-                item = replace(item, status="duplicate", reason="the triplet came before in this picture")
-            seen.add(key)
-        if item.status == "scored":
-            item = _ready(item, size, options, template, encoder, references)
-        items.append(item)
+    placed = [
+        _placed(_item(graph.image_id, index, relation, places.objects), relation, places, clipped)
+        for index, relation in enumerate(prediction.relations)
+    ]
+    items = [
+        _ready(item, size, options, template, encoder, references) if item.status == "scored" else item
+        for item in _merged(placed, options)
+    ]
     texts = {
         ends: tuple(
             triplet_text(subject, predicate, obj, template, options.normalisation)
@@ -95,7 +90,28 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
         )
         for ends, triplets in references.items()
     }
-    return Picture(replace(row, n_clipped=n_clipped), tuple(items), texts)
+    return Picture(replace(row, n_clipped=n_clipped, n_outside=n_outside), tuple(items), texts)
+
+
+def _merged(items: Sequence[Item], options: Options) -> list[Item]:
+    """Repeats of a triplet become duplicates of one of them: that with the first spelling of its words by alphabet, so
+    that the order of a file does not decide what is scored."""
+    kept: dict[tuple[int, int, str], Item] = {}
+    for item in items:
+        if item.status == "scored":
+            key = _triplet(item, options)
+            kept[key] = min(kept.get(key, item), item, key=lambda each: (each.subject, each.predicate, each.object))
+    return [
+        replace(item, status="duplicate", reason="another relation of this picture says the same")
+        if item.status == "scored" and kept[_triplet(item, options)] is not item
+        else item
+        for item in items
+    ]
+
+
+def _triplet(item: Item, options: Options) -> tuple[int, int, str]:
+    assert item.pair is not None
+    return (*item.pair, item.group if options.normalisation == "words" else item.predicate)
 
 
 def unread(pair: Pair, fault: str | None) -> Picture:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sgeval.relclip.options import Options
 from sgeval.relclip.rows import ImageRow, Item, Rows
-from sgeval.relscore import penalised, possible_pairs, replaced
+from sgeval.relscore import image_mean, penalised, possible_pairs, replaced
 from sgeval.summary import Floats, bootstrap, mean, slices
 
 NAN = float("nan")
@@ -118,7 +118,7 @@ def _per_image(rows: Rows, options: Options) -> _PerImage:
 def _image_mean(row: ImageRow, scored: Sequence[Item], has_undefined: bool, options: Options) -> float:
     """Eq. 2 for one picture. Nothing scored: 0 with two objects or more, undefined with fewer (or by `empty="skip"`)."""
     if scored:
-        return math.fsum(item.score for item in scored if item.score is not None) / len(scored)
+        return image_mean([item.score for item in scored if item.score is not None])
     if row.m < 2 or has_undefined:
         return NAN
     return 0.0 if row.status == "missing" or options.empty == "zero" else NAN
@@ -182,12 +182,13 @@ def _counts(rows: Rows, values: _PerImage, scored: Sequence[Item], options: Opti
     images = Counter(row.status for row in rows.images)
     has_pairs = np.array([row.m >= 2 for row in values.images], dtype=bool)
     undefined = {item.image_id for item in rows.items if item.status == "undefined"}
+    at_the_border = sum(row.n_invalid_relations for row in rows.images)
     blameless = np.array([row.image_id not in undefined for row in values.images], dtype=bool)
     return {
         "n_images": len(rows.images),
         "n_scored_images": int((~np.isnan(values.headline)).sum()),
         "n_relations": len(scored),
-        "n_predicted": len(rows.items),
+        "n_predicted": len(rows.items) + at_the_border,
         "n_empty": int(((values.k == 0) & has_pairs & blameless).sum()),
         "n_undefined": int(np.isnan(values.headline).sum()),
         "n_undefined_relations": status["undefined"],
@@ -196,11 +197,12 @@ def _counts(rows: Rows, values: _PerImage, scored: Sequence[Item], options: Opti
         "n_self": status["self"],
         "n_unmatched": status["unmatched"],
         "n_invalid": status["invalid"] + rows.n_invalid,
-        "n_invalid_relations": status["invalid"],
+        "n_invalid_relations": status["invalid"] + at_the_border,
         "n_bad_images": images["bad_image"],
         "n_bad_image_relations": status["bad_image"],
         "n_missing": images["missing"],
         "n_clipped_boxes": sum(row.n_clipped for row in rows.images),
+        "n_outside_boxes": sum(row.n_outside for row in rows.images),
         "n_endpoint_cut": sum(bool(item.endpoint_cut) for item in scored),
         "n_truncated": sum(bool(item.truncated) for item in scored),
     }

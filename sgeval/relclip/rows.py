@@ -56,6 +56,10 @@ class ImageRow:
     status: ImageStatus
     n_clipped: int = 0
     """Boxes that stick out of the picture and were clipped for cropping."""
+    n_outside: int = 0
+    """Boxes that lie wholly outside the picture; they still count in m."""
+    n_invalid_relations: int = 0
+    """Relations of the prediction that were left out at the border under `on_invalid="skip"`: they have no row."""
     reason: str | None = None
 
 

@@ -1,26 +1,31 @@
-"""RelCLIPScore from graphs and pictures to rows, and the public function over both halves."""
+"""RelCLIPScore: the public function, from graphs and pictures to the result."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sgeval.encoders import load_encoder
-from sgeval.errors import BadImage, InvalidInput, SgevalError, one_of, shown
-from sgeval.images import Size, image_size, image_sources
-from sgeval.matching import align
-from sgeval.planning import Encoder, Plan, Scored, run_plan
-from sgeval.records import SceneGraph
-from sgeval.relclip.options import CONFIGS, KEYS, Options, make_options
-from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve, unread
+from sgeval.cache import EmbeddingCache
+from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.journal import Journal
+from sgeval.matching import NOTHING, Matching, Missing, align
+from sgeval.phrases import Normalisation
+from sgeval.planning import Encoder
+from sgeval.regions import Context, Fit
+from sgeval.relclip.execution import score_pairs
+from sgeval.relclip.options import KEYS, Empty, Options, RefFormula, make_options
+from sgeval.relclip.resolve import Pair
 from sgeval.relclip.result import summarise
-from sgeval.relclip.rows import ImageRow, Item, Rows
-from sgeval.relscore import openvocsgg_ref_score, ref_score, rel_score
+from sgeval.relclip.rows import Rows
+from sgeval.relclip.setup import Setup
+from sgeval.relscore import Penalty
+from sgeval.running import OnBadImage
 from sgeval.signature import signature
-from sgeval.validation import Parsed, parse_graphs
+from sgeval.validation import OnInvalid, Parsed, parse_graphs
+
+OpenJournal = Callable[[str], Journal]
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,26 @@ def relclipscore(
     model: str | Encoder | None = None,
     config: str = "clip",
     device: str = "auto",
+    precision: str = "fp32",
+    preprocess: str = "pil",
+    cache: str | Path | None = None,
     limit: int | None = None,
     return_items: bool = False,
-    **options: Any,
+    matching: Matching = "given",
+    penalty: Penalty = "guarded",
+    context: Context = "none",
+    fit: Fit = "model",
+    template: str | None = None,
+    normalisation: Normalisation = "words",
+    empty: Empty = "zero",
+    missing: Missing = "error",
+    ref_formula: RefFormula = "harmonic",
+    on_invalid: OnInvalid = "error",
+    on_bad_image: OnBadImage = "error",
+    batch_size: int = 32,
+    bootstrap: int = 0,
+    seed: int = 0,
+    **unknown: Any,
 ) -> dict[str, Any]:
     """RelCLIPScore: does each union crop look like the relation that was predicted for it?
 
@@ -69,11 +91,17 @@ def relclipscore(
         A name (see `sgeval.encoders.load_encoder`) or an object of the form `sgeval.planning.Encoder`.
     config
         `clip`, `negclip`, `siglip`, `blip2`: the default model.
+    device, precision, preprocess
+        Where and how the model runs, see `sgeval.encoders.load_encoder`.
+    cache
+        A folder that keeps embeddings: a second run, or another metric, encodes nothing twice.
     limit
         Score the first N references (predictions when there are none) only.
-    options
-        The fields of `sgeval.relclip.Options`: matching, penalty, context, fit, template, normalisation, empty, missing,
-        ref_formula, on_invalid, on_bad_image, batch_size, bootstrap, seed.
+    matching, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image
+        What moves the number, see `sgeval.relclip.Options` and the card. With `on_invalid="skip"` a prediction whose
+        record is left out whole takes its reference out of the mean; with `missing="zero"` too it scores 0, as missing.
+    batch_size, bootstrap, seed
+        Regions encoded at once; replicates and seed of the intervals (0: none).
 
     Returns
     -------
@@ -98,15 +126,34 @@ def relclipscore(
     >>> result["n_relations"], 0 <= result["mean_score"] <= 1
     (1, True)
     """
+    make_options(unknown)  # names the known ones
     scoring = score(
         predictions,
         images=images,
         references=references,
+        limit=limit,
+        options=Options(
+            matching=matching,
+            penalty=penalty,
+            context=context,
+            fit=fit,
+            template=template,
+            normalisation=normalisation,
+            empty=empty,
+            missing=missing,
+            ref_formula=ref_formula,
+            on_invalid=on_invalid,
+            on_bad_image=on_bad_image,
+            batch_size=batch_size,
+            bootstrap=bootstrap,
+            seed=seed,
+        ),
+        cache=cache,
         model=model,
         config=config,
         device=device,
-        limit=limit,
-        options=make_options(options),
+        precision=precision,
+        preprocess=preprocess,
     )
     return scoring.result(return_items)
 
@@ -116,28 +163,35 @@ def score(
     *,
     images: Any,
     references: Iterable[Any] | None = None,
-    model: str | Encoder | None = None,
-    config: str = "clip",
-    device: str = "auto",
     limit: int | None = None,
     options: Options | None = None,
+    cache: str | Path | None = None,
+    open_journal: OpenJournal | None = None,
+    **setup: Any,
 ) -> Scoring:
-    """The rows of a run, before they are summarised. Parameters as in `relclipscore`."""
+    """The rows of a run, before they are summarised. Parameters as in `relclipscore`; `setup` are those of `Setup`.
+
+    `open_journal`, called with the run's signature, gives the journal that makes the run resumable.
+    """
     options = options or Options()
+    chosen = Setup(**setup)
+    chosen.check()
     mine, gold = parse_both(predictions, references, options)
-    return score_parsed(mine, gold, images, model=model, config=config, device=device, limit=limit, options=options)
+    return score_parsed(
+        mine, gold, images, chosen, limit=limit, options=options, cache=cache, open_journal=open_journal
+    )
 
 
 def score_parsed(
     predictions: Parsed,
     references: Parsed | None,
     images: Any,
+    setup: Setup,
     *,
-    model: str | Encoder | None,
-    config: str,
-    device: str,
     limit: int | None,
     options: Options,
+    cache: str | Path | None = None,
+    open_journal: OpenJournal | None = None,
 ) -> Scoring:
     """The same for graphs that have passed the border."""
     if options.matching != "given" and references is None:
@@ -145,24 +199,30 @@ def score_parsed(
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise SgevalError(f"limit: expected a whole number of 1 or more, got {shown(limit)}")
     gold = references.scenes if references else None
-    left_out = {*predictions.dropped.values(), *(references.dropped.values() if references else ())}
-    pairs: list[Pair] = align(predictions.scenes, gold, options.missing, limit, left_out)
+    left_out = predictions.left_out | (references.left_out if references else set())
+    pairs: list[Pair] = align(predictions.scenes, gold, options.missing, limit, left_out, predictions.positions)
     if not pairs:
-        raise SgevalError("predictions: expected at least one image, got none")
-    if options.matching == "given":
-        check_given(pairs)
+        raise SgevalError(NOTHING)
     if is_list(images):
         images = beside(images, predictions)
-    encoder = get_encoder(model, config, device)
+    encoder = setup.encoder()
     template = options.template or encoder.template
+    key = KEYS[encoder.score_rule]
+    parts = {"metric": key, **encoder.signature(), **options.signature(template, references is not None)}
+    line = signature(parts if limit is None else {**parts, "limit": limit})
+    with ExitStack() as stack:
+        embeddings = stack.enter_context(EmbeddingCache(cache)) if cache is not None else None
+        journal = stack.enter_context(closing(open_journal(line))) if open_journal else None
+        rows = score_pairs(pairs, images, encoder, template, options, journal=journal, cache=embeddings)
     rows = replace(
-        _score_pairs(pairs, images, encoder, template, options),
+        rows,
+        images=tuple(
+            replace(row, n_invalid_relations=len(predictions.cut.get(row.image_id, ()))) for row in rows.images
+        ),
         n_invalid=predictions.n_invalid + (references.n_invalid if references else 0),
         with_references=references is not None,
     )
-    key = KEYS[encoder.score_rule]
-    parts = {"metric": key, **encoder.signature(), **options.signature(template, references is not None)}
-    return Scoring(rows, options, key, signature(parts))
+    return Scoring(rows, options, key, line)
 
 
 def is_list(images: Any) -> bool:
@@ -198,183 +258,3 @@ def parse_both(
         for words in side.warnings:
             warnings.warn(words, stacklevel=4)
     return sides[0], sides[1] if len(sides) > 1 else None
-
-
-def get_encoder(model: str | Encoder | None, config: str, device: str) -> Encoder:
-    """The encoder of a call; a config whose headline the model's score rule does not give is refused."""
-    one_of("config", config, CONFIGS)
-    default, key = CONFIGS[config]
-    encoder = load_encoder(model or default, device) if model is None or isinstance(model, str) else model
-    if config != "clip" and KEYS[encoder.score_rule] != key:
-        raise SgevalError(
-            f"config {shown(config)}: expected a model that gives {key}, got {shown(encoder.name)} that gives "
-            f"{KEYS[encoder.score_rule]}"
-        )
-    return encoder
-
-
-def _score_pairs(pairs: Sequence[Pair], images: Any, encoder: Encoder, template: str, options: Options) -> Rows:
-    sources = image_sources(images, pairs)
-    sizes, faults = picture_sizes(pairs, sources)
-    if faults and options.on_bad_image == "error":
-        raise InvalidInput("images", list(faults.values()))
-    check_boxes(pairs, sizes)
-    pictures = [
-        resolve(pair, size, options, template, encoder, _file(source, images))
-        if size
-        else unread(pair, faults.get(index))
-        for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
-    ]
-    _refuse_invalid(pictures, options)
-    plan = Plan()
-    pair_numbers = [
-        _planned(picture, source, size, plan, options, encoder)
-        for picture, source, size in zip(pictures, sources, sizes, strict=True)
-    ]
-    scored = run_plan(plan, encoder, fit=options.fit, batch_size=options.batch_size, on_bad_image=options.on_bad_image)
-    planned = [index for index, picture in enumerate(pictures) if picture.row.status == "ok"]
-    broken = {planned[number]: fault for number, fault in scored.bad_images.items()}
-    out_images: list[ImageRow] = []
-    out_items: list[Item] = []
-    for index, picture in enumerate(pictures):
-        if index in broken:
-            picture = _broken(picture, broken[index])
-        out_images.append(picture.row)
-        out_items += _with_scores(picture, pair_numbers[index], scored, plan, encoder, options)
-    return Rows(tuple(out_images), tuple(out_items))
-
-
-def picture_sizes(pairs: Sequence[Pair], sources: Sequence[Any]) -> tuple[list[Size | None], dict[int, str]]:
-    """The size of each picture from its header. Pictures of missing predictions are not opened."""
-    sizes: list[Size | None] = []
-    faults: dict[int, str] = {}
-    for index, ((prediction, reference), source) in enumerate(zip(pairs, sources, strict=True)):
-        try:
-            if isinstance(source, BadImage) and prediction is not None:
-                raise source
-            sizes.append(None if prediction is None else image_size(source, annotated_size(prediction, reference)))
-        except BadImage as fault:
-            faults[index] = str(fault)
-            sizes.append(None)
-    return sizes, faults
-
-
-def annotated_size(prediction: SceneGraph | None, reference: SceneGraph | None) -> Size | None:
-    """The (width, height) that the reference states, else the prediction, else nothing."""
-    for graph in (reference, prediction):
-        if graph is not None and graph.width is not None and graph.height is not None:
-            return (graph.width, graph.height)
-    return None
-
-
-def _file(source: Any, images: Any) -> str | None:
-    """Where a picture lies below the folder of pictures; its bare name where it came another way."""
-    if not isinstance(source, (str, Path)):
-        return None
-    is_folder = isinstance(images, (str, Path))
-    return Path(source).relative_to(Path(images).resolve()).as_posix() if is_folder else Path(source).name
-
-
-def _broken(picture: Picture, fault: str) -> Picture:
-    row = replace(picture.row, status="bad_image", reason=fault, n_clipped=0)
-    items = tuple(replace(item, status="bad_image", reason=fault) for item in picture.items)
-    return Picture(row, items, picture.reference_texts)
-
-
-def _refuse_invalid(pictures: Sequence[Picture], options: Options) -> None:
-    if options.on_invalid == "skip":
-        return
-    faults = [
-        f"prediction of image {shown(item.image_id)}: {item.reason}"
-        for picture in pictures
-        for item in picture.items
-        if item.status == "invalid"
-    ]
-    if faults:
-        raise InvalidInput("predictions", faults)
-
-
-def _planned(
-    picture: Picture, source: Any, size: Size | None, plan: Plan, options: Options, encoder: Encoder
-) -> dict[int, list[int]]:
-    """Put a picture into the plan. Returns, by item index, the numbers of its pairs: the prediction's text first, then
-    (for the authors' reference formula) the reference's texts."""
-    if picture.row.status != "ok" or size is None:
-        return {}
-    plan.add_image(source, (picture.row.width or size[0], picture.row.height or size[1]))
-    numbers: dict[int, list[int]] = {}
-    for item in picture.items:
-        if item.status != "scored" or item.crop is None or item.text is None:
-            continue
-        x1, y1, x2, y2 = (int(value) for value in item.crop)
-        rect = (x1, y1, x2, y2)
-        numbers[item.index] = [plan.add_pair(rect, item.text)]
-        for text in _reference_texts(picture, item, encoder):
-            if options.ref_formula == "openvocsgg":
-                numbers[item.index].append(plan.add_pair(rect, text))
-            else:
-                plan.add_text(text)
-    return numbers
-
-
-def _with_scores(
-    picture: Picture,
-    numbers: dict[int, list[int]],
-    scored: Scored,
-    plan: Plan,
-    encoder: Encoder,
-    options: Options,
-) -> list[Item]:
-    items: list[Item] = []
-    for item in picture.items:
-        if item.status != "scored":
-            items.append(item)
-            continue
-        pair = numbers[item.index]
-        value = float(rel_score(scored.scores[pair[0]]))
-        if np.isnan(value):
-            items.append(replace(item, status="undefined", reason="the model gave a score that is not a finite number"))
-            continue
-        text_id = plan.add_text(item.text or "")
-        items.append(
-            replace(
-                item,
-                score=value,
-                truncated=bool(scored.truncated[text_id]),
-                ref_score=_reference_score(item, value, pair, picture, scored, plan, encoder, options),
-            )
-        )
-    return items
-
-
-def _reference_score(
-    item: Item,
-    value: float,
-    pair: list[int],
-    picture: Picture,
-    scored: Scored,
-    plan: Plan,
-    encoder: Encoder,
-    options: Options,
-) -> float | None:
-    """Eq. 5 with the best of the pair's reference texts; `None` without one or where scores are no cosines."""
-    texts = _reference_texts(picture, item, encoder)
-    if not texts:
-        return None
-    mine = scored.text_features[plan.add_text(item.text or "")]
-    gold = scored.text_features[[plan.add_text(text) for text in texts]]
-    alike = encoder.score(np.repeat(mine[None], len(texts), axis=0), gold)
-    if options.ref_formula == "openvocsgg":
-        # The script knows one reference a pair: the first stands for it.
-        return _defined(float(openvocsgg_ref_score(scored.scores[pair[1]], alike[0])))
-    return _defined(float(ref_score(value, np.fmax.reduce(alike))))
-
-
-def _reference_texts(picture: Picture, item: Item, encoder: Encoder) -> tuple[str, ...]:
-    """The reference's texts of an item's pair; none where scores are no cosines, since eq. 5 means two cosines."""
-    is_cosine = encoder.score_rule == "cosine"
-    return picture.reference_texts.get(item.pair, ()) if item.pair and is_cosine else ()
-
-
-def _defined(value: float) -> float | None:
-    return None if np.isnan(value) else value

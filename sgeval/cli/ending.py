@@ -1,0 +1,81 @@
+"""How a command ends: the exit codes, the words on standard error, and what is done with signals.
+
+Exit codes: 0 whole, 2 bad input, 3 incomplete (parts left out and counted, or stopped and resumable), 130 interrupted.
+"""
+
+import json
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import typer
+
+from sgeval.errors import SgevalError, Unfinished
+
+BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 3, 130
+RESUME = "What is done is kept: the same command with --resume goes on from there."
+
+
+def ends_well(command: Callable[..., None]) -> Callable[..., None]:
+    """Bad input ends in one message and exit code 2, an interrupt in 130; no traceback for either."""
+
+    @wraps(command)
+    def run(*args: Any, **keywords: Any) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                command(*args, **keywords)
+        except SgevalError as fault:
+            say(f"sgeval: {fault}")
+            raise typer.Exit(BAD_INPUT) from None
+        except OSError as fault:
+            say(f"sgeval: {fault.filename or 'a file'}: {fault.strerror or fault}")
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            say("sgeval: interrupted; no results were written")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """A stretch of work that commits as it goes. SIGINT and SIGTERM stop it at the next step, a second one at once;
+    both, and a disk or memory that is full, end with the way to go on."""
+
+    def stop(number: int, _frame: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"sgeval: interrupted. {RESUME}")
+        raise typer.Exit(INTERRUPTED) from None
+    except Unfinished as fault:
+        say(f"sgeval: {fault}")
+        say(RESUME)
+        raise typer.Exit(INCOMPLETE) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def say(text: str) -> None:
+    """A line for a person, on standard error; standard output is for results."""
+    print(text, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """A result for a machine."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"warning: {message}")

@@ -1,0 +1,224 @@
+"""The work of RelCLIPScore: aligned pairs of graphs and their pictures, through the plan and the encoder, to rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgeval.cache import EmbeddingCache
+from sgeval.errors import BadImage, InvalidInput, shown
+from sgeval.images import Size, image_size, image_sources
+from sgeval.journal import Journal
+from sgeval.planning import Encoder, Floats, PicturePlan, Texts
+from sgeval.records import SceneGraph
+from sgeval.relclip.options import Options
+from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve, unread
+from sgeval.relclip.rows import ImageRow, Item, Rows
+from sgeval.relscore import openvocsgg_ref_score, ref_score, rel_score
+from sgeval.running import TextFeatures, bar, encode_texts, score_pictures
+
+Places = dict[int, list[tuple[int, int]]]
+"""By item index, where its scores stand (union, text): the prediction's text first, then, for the authors' reference
+formula, the reference's texts."""
+
+
+def score_pairs(
+    pairs: Sequence[Pair],
+    images: Any,
+    encoder: Encoder,
+    template: str,
+    options: Options,
+    *,
+    journal: Journal | None = None,
+    cache: EmbeddingCache | None = None,
+) -> Rows:
+    """The rows of all pictures. Faults of pictures, of boxes and of relations are raised together, kind by kind."""
+    sources = image_sources(images, pairs)
+    sizes, faults = picture_sizes(pairs, sources)
+    if faults and options.on_bad_image == "error":
+        raise InvalidInput("images", [named(pairs[index], fault) for index, fault in faults.items()])
+    check_boxes(pairs, sizes)  # first: corner boxes would only seem to differ from the reference's
+    if options.matching == "given":
+        check_given(pairs)
+    pictures = [
+        resolve(pair, size, options, template, encoder, _file(source, images))
+        if size
+        else unread(pair, faults.get(index))
+        for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
+    ]
+    _refuse_invalid(pictures, options)
+    texts = Texts()
+    for picture in pictures:
+        for item in _scorable(picture):
+            for text in (item.text or "", *_reference_texts(picture, item, encoder)):
+                texts.add(text)
+    storage: dict[str, Any] = {"batch_size": options.batch_size, "journal": journal, "cache": cache}
+    features = encode_texts(texts.texts, encoder, **storage)
+    judge = _Judge(encoder, options, texts, features)
+    places: dict[int, Places] = {}
+
+    def plans() -> Iterator[PicturePlan]:
+        for index, (picture, source, size) in enumerate(zip(pictures, sources, sizes, strict=True)):
+            if picture.row.status == "ok" and size is not None:
+                plan, places[index] = judge.plan(picture, source, size)
+                yield plan
+
+    scores = score_pictures(
+        plans(), texts.texts, features.features, encoder, fit=options.fit, on_bad_image=options.on_bad_image, **storage
+    )
+    images_out: list[ImageRow] = []
+    items_out: list[Item] = []
+    broken: list[str] = []
+    for index, picture in enumerate(bar(pictures, "pictures", "picture")):
+        if picture.row.status == "ok" and sizes[index] is not None:
+            outcome = next(scores)
+            if isinstance(outcome, BadImage):
+                broken.append(named(pairs[index], str(outcome)))
+                picture = _broken(picture, str(outcome))
+            elif not broken or options.on_bad_image == "skip":
+                picture = replace(picture, items=judge.items(picture, outcome, places.pop(index)))
+        images_out.append(picture.row)
+        items_out += picture.items
+    if broken and options.on_bad_image == "error":
+        raise InvalidInput("images", broken)
+    return Rows(tuple(images_out), tuple(items_out))
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Plans a picture and, once it is scored, reads its items' scores off."""
+
+    encoder: Encoder
+    options: Options
+    texts: Texts
+    features: TextFeatures
+
+    def plan(self, picture: Picture, source: Any, size: Size) -> tuple[PicturePlan, Places]:
+        """A picture's plan, and where each item's scores will stand."""
+        plan = PicturePlan(source, (picture.row.width or size[0], picture.row.height or size[1]), _stamp(source))
+        places: Places = {}
+        for item in _scorable(picture):
+            assert item.crop is not None
+            x1, y1, x2, y2 = (int(value) for value in item.crop)
+            wanted = [item.text or ""]
+            if self.options.ref_formula == "openvocsgg":
+                wanted += _reference_texts(picture, item, self.encoder)
+            places[item.index] = [plan.add((x1, y1, x2, y2), self.texts.add(text)) for text in wanted]
+        return plan, places
+
+    def items(self, picture: Picture, scores: list[Floats], places: Places) -> tuple[Item, ...]:
+        """The items with their scores; one whose score is no finite number becomes undefined."""
+        return tuple(
+            self._item(picture, item, [float(scores[union][text]) for union, text in places[item.index]])
+            if item.index in places
+            else item
+            for item in picture.items
+        )
+
+    def _item(self, picture: Picture, item: Item, scores: list[float]) -> Item:
+        value = float(rel_score(scores[0]))
+        if np.isnan(value):
+            return replace(item, status="undefined", reason="the model gave a score that is not a finite number")
+        return replace(
+            item,
+            score=value,
+            truncated=bool(self.features.truncated[self.texts.add(item.text or "")]),
+            ref_score=self._reference_score(picture, item, value, scores),
+        )
+
+    def _reference_score(self, picture: Picture, item: Item, value: float, scores: list[float]) -> float | None:
+        """Eq. 5 with the best of the pair's reference texts; `None` without one or where scores are no cosines."""
+        gold = [self.texts.add(text) for text in _reference_texts(picture, item, self.encoder)]
+        if not gold:
+            return None
+        mine = self.features.features[[self.texts.add(item.text or "")] * len(gold)]
+        alike = self.encoder.score(mine, self.features.features[gold])
+        if self.options.ref_formula == "openvocsgg":
+            # The script knows one reference a pair: the first stands for it.
+            return _defined(float(openvocsgg_ref_score(scores[1], alike[0])))
+        return _defined(float(ref_score(value, np.fmax.reduce(alike))))
+
+
+def _scorable(picture: Picture) -> Iterator[Item]:
+    """The items that go to the encoder."""
+    return (item for item in picture.items if item.status == "scored" and item.crop is not None)
+
+
+def _stamp(source: Any) -> str:
+    """A file's length, which changes when the file is mended."""
+    return str(source.stat().st_size) if isinstance(source, Path) else ""
+
+
+def named(pair: Pair, fault: str) -> str:
+    """The fault of a picture, with the image it is of."""
+    graph = pair[1] or pair[0]
+    assert graph is not None
+    return f"image {shown(graph.key)}: {fault}"
+
+
+def picture_sizes(pairs: Sequence[Pair], sources: Sequence[Any]) -> tuple[list[Size | None], dict[int, str]]:
+    """The size of each picture from its header. Pictures of missing predictions are not opened."""
+    sizes: list[Size | None] = []
+    faults: dict[int, str] = {}
+    steps = bar(zip(pairs, sources, strict=True), "headers", "picture", total=len(pairs))
+    for index, ((prediction, reference), source) in enumerate(steps):
+        try:
+            if isinstance(source, BadImage) and prediction is not None:
+                raise source
+            sizes.append(None if prediction is None else image_size(source, annotated_size(prediction, reference)))
+        except BadImage as fault:
+            faults[index] = str(fault)
+            sizes.append(None)
+    return sizes, faults
+
+
+def annotated_size(prediction: SceneGraph | None, reference: SceneGraph | None) -> Size | None:
+    """The (width, height) that the reference states, else the prediction, else nothing."""
+    for graph in (reference, prediction):
+        if graph is not None and graph.width is not None and graph.height is not None:
+            return (graph.width, graph.height)
+    return None
+
+
+def _file(source: Any, images: Any) -> str | None:
+    """Where a picture lies below the folder of pictures; its bare name where it came another way."""
+    if not isinstance(source, (str, Path)):
+        return None
+    is_folder = isinstance(images, (str, Path))
+    return Path(source).relative_to(Path(images).resolve()).as_posix() if is_folder else Path(source).name
+
+
+def _broken(picture: Picture, fault: str) -> Picture:
+    row = replace(picture.row, status="bad_image", reason=fault, n_clipped=0, n_outside=0)
+    items = tuple(replace(item, status="bad_image", reason=fault) for item in picture.items)
+    return Picture(row, items, picture.reference_texts)
+
+
+def _refuse_invalid(pictures: Sequence[Picture], options: Options) -> None:
+    if options.on_invalid == "skip":
+        return
+    faults = invalid_relations(pictures)
+    if faults:
+        raise InvalidInput("predictions", faults)
+
+
+def invalid_relations(pictures: Sequence[Picture]) -> list[str]:
+    """The faults of the relations that cannot be scored for want of an object, of its box, or of a box in the picture."""
+    return [
+        f"prediction of image {shown(item.image_id)}: {item.reason}"
+        for picture in pictures
+        for item in picture.items
+        if item.status == "invalid"
+    ]
+
+
+def _reference_texts(picture: Picture, item: Item, encoder: Encoder) -> tuple[str, ...]:
+    """The reference's texts of an item's pair; none where scores are no cosines, since eq. 5 means two cosines."""
+    is_cosine = encoder.score_rule == "cosine"
+    return picture.reference_texts.get(item.pair, ()) if item.pair and is_cosine else ()
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,322 @@
+"""From a plan to scores: decode ahead, encode in batches, commit each batch whole, go on where a run stopped."""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from os import cpu_count
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from sgeval.cache import EmbeddingCache, cache_key
+from sgeval.errors import BadImage, OutOfMemory, Unfinished
+from sgeval.images import load_image
+from sgeval.journal import Journal
+from sgeval.planning import Batch, Encoder, Floats, PicturePlan, batches
+from sgeval.regions import Fit
+
+OnBadImage = Literal["error", "skip"]
+
+_Scores = list[Floats | BadImage]
+"""One entry a union of a batch."""
+
+BAR_DELAY = 2  # seconds before a progress bar shows
+GPU_READERS = 16  # threads that decode and prepare for a GPU, cores permitting; beside a busy CPU one is enough
+AHEAD = 2  # batches a reader that are prepared before they are needed
+
+
+@dataclass(frozen=True)
+class TextFeatures:
+    """The features of all texts, and which texts were too long."""
+
+    features: Any
+    truncated: npt.NDArray[np.bool_]
+
+
+def encode_texts(
+    texts: Sequence[str],
+    encoder: Encoder,
+    *,
+    batch_size: int = 32,
+    journal: Journal | None = None,
+    cache: EmbeddingCache | None = None,
+) -> TextFeatures:
+    """Encode each text once. Those of a committed batch, or in the cache, are not encoded again."""
+    encode = _Splitting(encoder.encode_texts, np.concatenate)
+    if encoder.score_rule == "itm":  # the texts of a matching head are tokens: cheap, and no embeddings
+        journal = cache = None
+    parts, cut = [], []
+    for number, start in enumerate(bar(range(0, len(texts), batch_size), "texts", "batch")):
+        part = texts[start : start + batch_size]
+        cut.append(encoder.truncated(part))
+        digest = cache_key(*part)
+        stored = journal.get("texts", number, digest) if journal else None
+        if stored is not None:
+            parts.append(np.frombuffer(stored, dtype="<f4").reshape(len(part), -1))
+            continue
+        found = _cached_texts(part, encoder, encode, cache) if cache else encode(part)
+        if journal:
+            journal.put("texts", number, digest, np.asarray(found, dtype="<f4").tobytes())
+        parts.append(found)
+    if not parts:
+        return TextFeatures(np.zeros((0, 1), dtype=np.float32), np.zeros(0, dtype=bool))
+    return TextFeatures(np.concatenate(parts), np.concatenate(cut))
+
+
+def _cached_texts(part: Sequence[str], encoder: Encoder, encode: Callable[[Any], Any], cache: EmbeddingCache) -> Any:
+    keys = [cache_key("text", _space(encoder), text) for text in part]
+    return cache.fetch(keys, lambda missing: encode([part[index] for index in missing]))
+
+
+def score_pictures(
+    pictures: Iterable[PicturePlan],
+    texts: Sequence[str],
+    features: Any,
+    encoder: Encoder,
+    *,
+    fit: Fit = "model",
+    batch_size: int = 32,
+    on_bad_image: OnBadImage = "error",
+    journal: Journal | None = None,
+    cache: EmbeddingCache | None = None,
+) -> Iterator[list[Floats] | BadImage]:
+    """Picture by picture, in order: the scores of each union with its texts (NaN where undefined), or why it cannot
+    be read.
+
+    With `on_bad_image="error"` the caller will throw the scores away once a picture is bad: without a journal nothing
+    more is encoded then, and with one a batch with a bad picture is not committed, so that it is done anew when the
+    picture is mended.
+    """
+    if encoder.score_rule == "itm":  # what its image tower gives is a thousand times an embedding
+        cache = None
+    out = _Ordered()
+    commits = _Commits(texts, _Step(features, encoder, cache), journal, on_bad_image)
+    window: deque[tuple[Batch, _Scores | None, Future[list[Any]] | None]] = deque()
+    with _Reader(encoder, fit, cache is not None) as reader:
+        for batch in batches(out.seen(pictures), batch_size):
+            stored = commits.stored(batch)
+            window.append((batch, stored, None if stored else reader.submit(batch)))
+            if len(window) > reader.ahead:
+                out.take(window[0][0], commits.scores(*window.popleft()))
+                yield from out.ready()
+        while window:
+            out.take(window[0][0], commits.scores(*window.popleft()))
+            yield from out.ready()
+    yield from out.ready()
+
+
+class _Commits:
+    """Batch by batch: what was committed before, or what is scored and committed now."""
+
+    def __init__(self, texts: Sequence[str], step: "_Step", journal: Journal | None, on_bad_image: OnBadImage) -> None:
+        self.texts, self.step, self.journal = texts, step, journal
+        self.stops_at_bad = on_bad_image == "error"
+        self.failed = False
+
+    def stored(self, batch: Batch) -> _Scores | None:
+        """The committed scores of a batch."""
+        found = self.journal.get("regions", batch.number, batch.digest(self.texts)) if self.journal else None
+        return None if found is None else _unpacked(found, batch)
+
+    def scores(self, batch: Batch, stored: _Scores | None, future: Future[list[Any]] | None) -> _Scores:
+        """The scores of a batch: the stored ones, else of the crops that come with `future`."""
+        if stored is not None or future is None:
+            return stored or []
+        crops = future.result()
+        bad = any(isinstance(crop, BadImage) for crop in crops)
+        self.failed |= bad
+        if self.stops_at_bad and self.failed and self.journal is None:
+            blank = [np.full(length, np.nan) for length in batch.lengths]
+            return [crop if isinstance(crop, BadImage) else nan for crop, nan in zip(crops, blank, strict=True)]
+        scores = self.step(batch, crops)
+        if self.journal and not (bad and self.stops_at_bad):
+            self.journal.put("regions", batch.number, batch.digest(self.texts), _packed(scores))
+        return scores
+
+
+def _packed(scores: _Scores) -> bytes:
+    """A batch as bytes: the faults as JSON, then the scores as little-endian float64."""
+    faults = {index: str(value) for index, value in enumerate(scores) if isinstance(value, BadImage)}
+    values = [value for value in scores if not isinstance(value, BadImage)]
+    return json.dumps(faults).encode() + b"\0" + b"".join(value.astype("<f8").tobytes() for value in values)
+
+
+def _unpacked(payload: bytes, batch: Batch) -> _Scores:
+    head, _, body = payload.partition(b"\0")
+    faults = json.loads(head)
+    values, start = np.frombuffer(body, dtype="<f8"), 0
+    scores: _Scores = []
+    for index, length in enumerate(batch.lengths):
+        if str(index) in faults:
+            scores.append(BadImage(faults[str(index)]))
+        else:
+            scores.append(values[start : start + length])
+            start += length
+    return scores
+
+
+class _Step:
+    """Encode the crops of a batch and score them with their texts; in smaller parts when memory runs out."""
+
+    def __init__(self, features: Any, encoder: Encoder, cache: EmbeddingCache | None) -> None:
+        self.features, self.encoder, self.cache = features, encoder, cache
+        self._scored = _Splitting(self._score, lambda parts: [value for part in parts for value in part])
+
+    def __call__(self, batch: Batch, crops: Sequence[Any]) -> _Scores:
+        whole = [index for index, crop in enumerate(crops) if not isinstance(crop, BadImage)]
+        texts = [list(plan.texts[union]) for _, plan, union in batch.members]
+        values = iter(self._scored([(crops[index], texts[index]) for index in whole]) if whole else [])
+        return [crop if isinstance(crop, BadImage) else next(values) for crop in crops]
+
+    def _score(self, work: Sequence[tuple[Any, list[int]]]) -> list[Floats]:
+        regions = self._encoded([crop for crop, _ in work])
+        lengths = [len(texts) for _, texts in work]
+        rows = np.repeat(np.arange(len(work)), lengths)
+        columns = np.array([text for _, texts in work for text in texts], dtype=np.int64)
+        scores = np.asarray(self.encoder.score(regions[rows], self.features[columns]), dtype=np.float64)
+        scores[~np.isfinite(scores)] = np.nan
+        return np.split(scores, np.cumsum(lengths)[:-1])
+
+    def _encoded(self, crops: Sequence[Any]) -> Any:
+        if self.cache is None:
+            return self.encoder.encode_images(crops)
+        keys = [cache_key("crop", _space(self.encoder), repr(crop.size), crop.tobytes()) for crop in crops]
+        prepare = self.encoder.prepare
+        return self.cache.fetch(keys, lambda new: self.encoder.encode_images([prepare(crops[index]) for index in new]))
+
+
+class _Splitting:
+    """A function of a list that is called on halves when memory runs out, and from then on with no more at once."""
+
+    def __init__(self, function: Callable[[Any], Any], join: Callable[[Sequence[Any]], Any]) -> None:
+        self.function, self.join = function, join
+        self.limit: int | None = None
+
+    def __call__(self, work: Sequence[Any]) -> Any:
+        size = self.limit or len(work)
+        try:
+            parts = [self.function(work[start : start + size]) for start in range(0, len(work), size)]
+        except OutOfMemory as fault:
+            if size <= 1:
+                raise Unfinished(
+                    f"memory ran out with one region or text at a time ({fault}); free some of it, or take another device"
+                ) from None
+            self.limit = size // 2
+            _warn(f"memory ran out: no more than {self.limit} regions or texts are encoded at once from here on")
+            return self(work)
+        return parts[0] if len(parts) == 1 else self.join(parts)
+
+
+class _Reader:
+    """Decodes pictures and prepares their crops ahead of the encoder, in threads. A picture is decoded once.
+
+    Threads and not processes: Pillow lets go of the interpreter while it decodes and resizes, pictures that exist only
+    in memory need no copying, and nothing is left behind when a run is killed.
+    """
+
+    def __init__(self, encoder: Encoder, fit: Fit, with_cache: bool) -> None:
+        is_gpu = str(getattr(encoder, "device", "cpu")).startswith("cuda")
+        readers = min(GPU_READERS, cpu_count() or 1) if is_gpu else 1
+        self.ahead = AHEAD * readers
+        self._encoder, self._fit = encoder, fit
+        self._prepare: Callable[[Image.Image], Any] = (lambda crop: crop) if with_cache else encoder.prepare
+        self._pool = ThreadPoolExecutor(readers, thread_name_prefix="sgeval-reader")
+        self._last: tuple[int, Future[Any]] | None = None
+
+    def __enter__(self) -> "_Reader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def submit(self, batch: Batch) -> Future[list[Any]]:
+        """The prepared crops of a batch, or a `BadImage` in the place of one; in a while."""
+        pictures: dict[int, Future[Any]] = {}
+        for number, plan, _ in batch.members:
+            if number not in pictures:
+                is_last = self._last is not None and self._last[0] == number
+                future = self._last[1] if self._last and is_last else self._pool.submit(_decoded, plan)
+                pictures[number] = future
+                self._last = (number, future)
+        return self._pool.submit(self._crops, batch, pictures)  # decoding stands before it in the queue
+
+    def _crops(self, batch: Batch, pictures: dict[int, Future[Any]]) -> list[Any]:
+        crops: list[Any] = []
+        for number, plan, union in batch.members:
+            picture = pictures[number].result()
+            if not isinstance(picture, BadImage):
+                picture = self._prepare(fitted(picture.crop(plan.unions[union]), self._encoder, self._fit))
+            crops.append(picture)
+        return crops
+
+
+def _decoded(plan: PicturePlan) -> Image.Image | BadImage:
+    try:
+        return load_image(plan.source, plan.size)
+    except BadImage as fault:
+        return fault
+
+
+class _Ordered:
+    """Gathers the scores of unions to those of pictures, and hands pictures out in order."""
+
+    def __init__(self) -> None:
+        self._open: deque[tuple[int, PicturePlan]] = deque()
+        self._scores: dict[int, list[Floats]] = {}
+        self._bad: dict[int, BadImage] = {}
+
+    def seen(self, pictures: Iterable[PicturePlan]) -> Iterator[PicturePlan]:
+        """Pass the plans on, remembering which pictures are under way."""
+        for number, plan in enumerate(pictures):
+            self._open.append((number, plan))
+            self._scores[number] = []
+            yield plan
+
+    def take(self, batch: Batch, scores: _Scores) -> None:
+        """Add the scores of a batch."""
+        for (number, _, _), value in zip(batch.members, scores, strict=True):
+            if isinstance(value, BadImage):
+                self._bad[number] = value
+                value = np.empty(0)
+            self._scores[number].append(value)
+
+    def ready(self) -> Iterator[list[Floats] | BadImage]:
+        """The pictures at the front whose unions have all been scored."""
+        while self._open and len(self._scores[self._open[0][0]]) == len(self._open[0][1].unions):
+            number, _ = self._open.popleft()
+            scores = self._scores.pop(number)
+            yield self._bad.pop(number, scores)
+
+
+def fitted(crop: Image.Image, encoder: Encoder, fit: Fit) -> Image.Image:
+    """The crop as the `fit` option wants it handed to the encoder."""
+    if fit == "squash":
+        return crop.resize((encoder.image_size, encoder.image_size), Image.Resampling.BICUBIC)
+    if fit == "pad" and encoder.image_mode != "longest":
+        side = max(crop.size)
+        square = Image.new("RGB", (side, side), encoder.fill)
+        square.paste(crop, ((side - crop.width) // 2, (side - crop.height) // 2))
+        return square
+    return crop
+
+
+def _space(encoder: Encoder) -> str:
+    """What of an encoder an embedding depends on, beside its crop or text."""
+    return repr(sorted((name, value) for name, value in encoder.signature().items() if name not in ("model", "score")))
+
+
+def _warn(words: str) -> None:
+    import warnings
+
+    warnings.warn(words, stacklevel=3)
+
+
+def bar(steps: Any, name: str, unit: str, total: int | None = None) -> Any:
+    """A progress bar over `steps`, for anything that takes longer than two seconds."""
+    from tqdm import tqdm
+
+    return tqdm(steps, desc=name, unit=unit, total=total, delay=BAR_DELAY, leave=False, disable=None)
