@@ -1,20 +1,30 @@
-"""`sgeval validate`: every fault of a file at once, before anything is scored."""
+"""`sgeval validate`: every fault of a file at once, before anything is scored.
+
+What scoring would refuse is found by scoring's own functions, so that the two cannot disagree.
+"""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgeval.errors import InvalidInput, SgevalError, one_of
+from sgeval.errors import BadImage, InvalidInput, SgevalError, one_of
 from sgeval.formats import read_graphs
-from sgeval.images import image_sources
-from sgeval.matching import align
-from sgeval.phrases import canonical
+from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
+from sgeval.matching import NOTHING, align
+from sgeval.phrases import DUAL_ENCODER_TEMPLATE, canonical
 from sgeval.records import SceneGraph
-from sgeval.relclip.resolve import Pair, check_boxes, check_given
-from sgeval.relclip.scoring import picture_sizes
+from sgeval.regions import ImageMode
+from sgeval.relclip.execution import annotated_size, invalid_relations, named, picture_sizes
+from sgeval.relclip.options import Options
+from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve
+from sgeval.running import bar
 from sgeval.schemas import Kind
 from sgeval.validation import Parsed, parse_graphs
+
+ANY_SIZE = (MAX_PIXELS, MAX_PIXELS)
+"""Stands for a size that is not known: no picture is larger, so what lies outside it lies outside every picture."""
 
 
 @dataclass
@@ -37,56 +47,153 @@ def check_file(
     references: Path | None = None,
     images: Path | None = None,
     format: str = "sgeval",
+    references_format: str | None = None,
     kind: str = "image",
 ) -> Check:
-    """Check a file against the schema, then (where given) against the references' ids and the pictures."""
+    """Check a file of predictions as scoring would: against the schema, against the references where they are given
+    (`references_format`: as `format`), and against the pictures, which are decoded, where these are given."""
     one_of("kind", kind, ("image", "video"))
     which: Kind = "video" if kind == "video" else "image"
     found = Check(file)
-    parsed = _parse(file, "predictions", format, which, found)
-    gold = _parse(references, "references", "sgeval", which, found) if references else None
-    graphs = parsed.graphs
+    mine = _read(file, "predictions", format, which, found)
+    gold = _read(references, "references", references_format or format, which, found) if references else None
+    graphs = mine.parsed.graphs
+    if not graphs and not found.faults:
+        found.faults.append(NOTHING)
     found.counts = {
         f"{kind}s": len(graphs),
         "objects": sum(len(graph.objects) for graph in graphs),
         "relations": sum(len(graph.relations) for graph in graphs),
         "predicates": len(Counter(canonical(item.predicate) for graph in graphs for item in graph.relations)),
     }
-    if kind == "image" and (gold or images):
-        _check_together(parsed.scenes, gold.scenes if gold else None, images, found)
+    if kind == "image":
+        _check_scenes(mine, gold, images, found)
     return found
 
 
-def _parse(file: Path, label: str, format: str, kind: Kind, found: Check) -> Parsed:
+@dataclass(frozen=True)
+class _Side:
+    """What could be read of a file."""
+
+    parsed: Parsed
+    is_known: bool
+    """Whether the id of each record is known, also of those that were left out."""
+
+
+def _read(file: Path, label: str, format: str, kind: Kind, found: Check) -> _Side:
     broken: list[str] = []
     rows = read_graphs(file, format, kind=kind, faults=broken)
     parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip")
     found.faults += broken + parsed.faults
     found.warnings += parsed.warnings
-    return parsed
+    return _Side(parsed, not broken and len(parsed.graphs) + len(parsed.dropped) == parsed.n_rows)
 
 
-def _check_together(graphs: list[SceneGraph], gold: list[SceneGraph] | None, images: Path | None, found: Check) -> None:
-    pairs: list[Pair] = [(graph, None) for graph in graphs]
-    if gold is not None:
-        try:
-            align(graphs, gold)
-        except InvalidInput as fault:
-            found.faults += fault.faults
-        by_id = {graph.key: graph for graph in gold}
-        pairs = [(graph, by_id.get(graph.key)) for graph in graphs]
-        _collect(found, check_given, pairs)
-    if images is None:
-        return
-    sizes, faults = picture_sizes(pairs, image_sources(images, pairs))
-    found.faults += faults.values()
-    _collect(found, check_boxes, pairs, sizes)
-
-
-def _collect(found: Check, check: Any, *arguments: Any) -> None:
+def _check_scenes(mine: _Side, gold: _Side | None, images: Path | None, found: Check) -> None:
+    pairs = _paired(mine, gold, found)
+    sizes = [annotated_size(*pair) for pair in pairs]
+    if images is not None:
+        sizes = [read or stated for read, stated in zip(_picture_sizes(pairs, images, found), sizes, strict=True)]
+    are_corners = False
     try:
-        check(*arguments)
+        check_boxes(pairs, sizes)
+    except InvalidInput as fault:  # such boxes only seem to lie outside, or to differ from the reference's
+        found.faults += fault.faults
+        are_corners = True
+    judged = [(pair, size) for pair, size in zip(pairs, sizes, strict=True) if _is_whole(pair[1], gold)]
+    difference = _difference([pair for pair, _ in judged])
+    options = Options(matching="pair_iou" if difference else "given", on_invalid="skip")
+    pictures = [
+        resolve(pair, ANY_SIZE if are_corners else size or ANY_SIZE, options, DUAL_ENCODER_TEMPLATE, _NoModel(), None)
+        for pair, size in bar(judged, "graphs", "graph")
+    ]
+    for picture in pictures:
+        found.faults += _in_the_file(picture, mine.parsed.cut.get(picture.row.image_id, ()))
+    if not are_corners:
+        found.warnings += [difference] if difference else []
+        _warn_of_boxes(pictures, found)
+
+
+def _paired(mine: _Side, gold: _Side | None, found: Check) -> list[Pair]:
+    """Predictions with their references. What may stand in a line that could not be read is not called missing."""
+    graphs = mine.parsed.scenes
+    if gold is None:
+        if any(graph.relations and not graph.objects for graph in graphs):
+            found.warnings.append("relations without objects: if the objects are the references', give --references")
+        return [(graph, None) for graph in graphs]
+    by_id = {graph.key: graph for graph in gold.parsed.scenes}
+    judged = [
+        (graph, position)
+        for graph, position in zip(graphs, mine.parsed.positions, strict=True)
+        if gold.is_known or graph.key in by_id
+    ]
+    try:
+        align(
+            [graph for graph, _ in judged],
+            gold.parsed.scenes,
+            "error" if mine.is_known else "zero",
+            left_out=mine.parsed.left_out | gold.parsed.left_out,
+            positions=[position for _, position in judged],
+        )
     except InvalidInput as fault:
         found.faults += fault.faults
-    except SgevalError as fault:
-        found.warnings.append(str(fault))
+    return [(graph, by_id.get(graph.key)) for graph in graphs]
+
+
+def _is_whole(reference: SceneGraph | None, gold: _Side | None) -> bool:
+    """Whether a reference can tell which objects there are. One that is unknown, or lost objects, is a fault already."""
+    return gold is None or (reference is not None and reference.key not in gold.parsed.cut)
+
+
+def _picture_sizes(pairs: Sequence[Pair], images: Path, found: Check) -> list[Size | None]:
+    """The size of each picture, each decoded whole: a header says nothing of a file that was cut off."""
+    sources = image_sources(images, pairs)
+    sizes, faults = picture_sizes(pairs, sources)
+    for index, (source, size) in enumerate(bar(zip(sources, sizes, strict=True), "pictures", "picture", len(pairs))):
+        try:
+            if size is not None:
+                load_image(source, size)
+        except BadImage as fault:
+            faults[index] = str(fault)
+    found.faults += [named(pairs[index], faults[index]) for index in sorted(faults)]
+    return sizes
+
+
+def _difference(pairs: Sequence[Pair]) -> str | None:
+    """How predicted boxes differ from the references'. Then they are a detector's, for another matching than "given"."""
+    try:
+        check_given(pairs)
+    except SgevalError as difference:
+        return str(difference)
+    return None
+
+
+@dataclass(frozen=True)
+class _NoModel:
+    """What `resolve` asks of a model."""
+
+    image_mode: ImageMode = "squash"
+
+
+def _in_the_file(picture: Picture, lost: Sequence[int]) -> list[str]:
+    """The faults of a picture's relations, numbered as the file has them: some (`lost`) were left out before."""
+    if not lost:
+        return invalid_relations([picture])
+    count = len(picture.items) + len(lost)
+    numbers = [number for number in range(count) if number not in {*lost}]
+    return [
+        fault.replace(f"relations[{item.index}]", f"relations[{numbers[item.index]}]", 1)
+        for item in picture.items
+        for fault in invalid_relations([Picture(picture.row, (item,), {})])
+    ]
+
+
+def _warn_of_boxes(pictures: Sequence[Picture], found: Check) -> None:
+    n_clipped = sum(picture.row.n_clipped for picture in pictures)
+    n_outside = sum(picture.row.n_outside for picture in pictures)
+    for number, words in (
+        (n_clipped, "boxes that stick out of their picture, and are cut at its edge"),
+        (n_outside, "boxes wholly outside their picture, which count as objects but bear no relation"),
+    ):
+        if number:
+            found.warnings.append(f"{words}: {number:,}")

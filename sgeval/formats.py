@@ -75,8 +75,8 @@ def read_graphs(
     """The rows of a graph file, in file order, in the form that `validation.parse_graphs` checks.
 
     Raises `SgevalError` for an unknown format, a file that cannot be read or is no JSON, and video graphs in another
-    format than `sgeval`; `InvalidInput` with every fault of the foreign form, each as place, expectation, value. With a
-    list for `faults` those, and lines that are no JSON, are noted there instead.
+    format than `sgeval`; `InvalidInput` with every line that is no JSON, or every fault of the foreign form, each as
+    place, expectation, value. With a list for `faults` those are noted there instead.
 
     >>> read_graphs("graphs.json", "vg150")
     Traceback (most recent call last):
@@ -88,12 +88,21 @@ def read_graphs(
     if kind == "video" and format != "sgeval":
         raise SgevalError(f'format: expected "sgeval" for video graphs, got {shown(format)}')
     try:
-        return FOREIGN[format](Path(path)) if format in FOREIGN else list(strict_json.read_rows(Path(path), faults))
+        return FOREIGN[format](Path(path)) if format in FOREIGN else _lines(Path(path), faults)
     except InvalidInput as fault:
         if faults is None:
             raise
         faults += fault.faults
         return []
+
+
+def _lines(path: Path, faults: list[str] | None) -> list[Any]:
+    broken: list[str] = []
+    rows = list(strict_json.read_rows(path, broken))
+    if faults is None:
+        return _sound(path, rows, broken)
+    faults += broken
+    return rows
 
 
 def _psg(path: Path) -> list[Any]:

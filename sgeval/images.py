@@ -61,6 +61,8 @@ def _opened(source: Any) -> Image.Image:
         source = source.get("bytes") or source.get("path")
     if isinstance(source, np.ndarray):
         return _from_array(source)
+    if not isinstance(source, (str, Path, bytes)):
+        raise BadImage(f"expected a path, encoded bytes, a PIL image or an array, got {type(source).__name__}")
     try:
         file = io.BytesIO(source) if isinstance(source, bytes) else source
         image = Image.open(file, formats=FORMATS)
@@ -92,6 +94,9 @@ def _from_array(array: Any) -> Image.Image:
 
 
 def _to_eight_bit(array: Any) -> Any:
+    """16-bit values as 8-bit ones; refused where they are 8-bit values in a wider type, which would come out black."""
+    if 0 < array.max() <= 255:
+        raise BadImage(f"expected 16-bit values up to 65,535, got none above {array.max()}; give 8-bit values as uint8")
     return np.round(np.clip(np.asarray(array, dtype=np.float64), 0, 65535) / 257).astype(np.uint8)
 
 
@@ -160,6 +165,13 @@ def _under_key(images: Mapping[Any, Any], key: str) -> Any:
     return BadImage(f"images: expected a picture under {shown(key)}, got nothing")
 
 
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except (OSError, ValueError):
+        return False
+
+
 def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGraph | None) -> Path | BadImage:
     graph = reference or prediction
     assert graph is not None
@@ -172,5 +184,10 @@ def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGrap
                 return path
         except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
             continue
+    links = [candidate for candidate in tried if _is_link(folder / candidate)]
+    if links:
+        return BadImage(
+            f"{one_line(str(folder / links[0]))}: expected a picture inside the folder, got a link out of it"
+        )
     words = shown(tried[0]) if name else f"{shown(graph.image_id)} with one of the endings {', '.join(ENDINGS)}"
     return BadImage(f"{one_line(str(folder))}: expected the picture {words} inside, got none")

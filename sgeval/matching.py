@@ -15,7 +15,12 @@ Matching = Literal["given", "pair_iou", "union_iou"]
 Missing = Literal["error", "zero"]
 G = TypeVar("G", bound=Graph)
 
+NOTHING = "predictions: expected at least one image, got none"
+
 IOU_THRESHOLD = 0.5
+IOU_TOLERANCE = (
+    1e-9  # relative; what rounding takes from the IoU of boxes with decimals that overlap by exactly one half
+)
 BOX_TOLERANCE = 1e-3  # pixels; what float32 storage and decimal files do to a box of up to 10,000 px
 
 
@@ -25,12 +30,14 @@ def align(
     missing: Missing = "error",
     limit: int | None = None,
     left_out: Collection[str] = (),
+    positions: Sequence[int] | None = None,
 ) -> list[tuple[G | None, G | None]]:
     """(prediction, reference) pairs in the order of the references, or of the predictions when there are none.
 
     `limit` keeps the first references. An unknown id is a fault; an id that the predictions lack is one too, unless
-    `missing="zero"`: then the pair has no prediction. Graphs with an id in `left_out` (dropped at the border, on either
-    side) are passed over. Raises `InvalidInput` with every fault.
+    `missing="zero"`: then the pair has no prediction. Ids in `left_out` were dropped at the border, on either side: what
+    stands on the other side is passed over, but with `missing="zero"` a reference is kept, without a prediction.
+    `positions` are those of the predictions' rows, where some were left out. Raises `InvalidInput` with every fault.
     """
     faults = _doubles(predictions, "predictions") + _doubles(references or (), "references")
     if faults:
@@ -43,10 +50,10 @@ def align(
     by_key = {graph.key: graph for graph in predictions}
     faults = [
         f"predictions[{index}].{_key_name(graph)}: expected an id of the references, got {shown(graph.key)}"
-        for index, graph in enumerate(predictions)
+        for index, graph in zip(positions or range(len(predictions)), predictions, strict=True)
         if graph.key not in known and graph.key not in left_out
     ]
-    kept = [graph for graph in references[:limit] if graph.key not in left_out]
+    kept = [graph for graph in references[:limit] if missing == "zero" or graph.key not in left_out]
     if missing == "error":
         faults += [
             f"predictions: expected a graph with the {_key_name(graph)} {shown(graph.key)} of the references, got none"
@@ -113,7 +120,7 @@ def match_objects(prediction: SceneGraph, reference: SceneGraph, threshold: floa
     for index in turns:
         row = np.where(free, overlap[index], -1.0)
         best = int(row.argmax())
-        if row[best] >= threshold:
+        if _reaches(row[best], threshold):
             found[mine[index].id] = gold[best].id
             free[best] = False
     return found
@@ -146,13 +153,18 @@ def match_unions(
     for a, b in sorted(best_score, key=lambda pair: -best_score[pair]):
         row = np.where(free, iou(union_box(mine[a], mine[b])[None], gold_unions), -1.0)
         best = int(row.argmax())
-        if row[best] < threshold:
+        if not _reaches(row[best], threshold):
             continue
         free[best] = False
         first, second = _oriented(mine[a], mine[b], gold_pairs[best], gold)
         found[a, b] = PairMatch(first, second)
         found[b, a] = PairMatch(second, first)
     return found
+
+
+def _reaches(overlap: float, threshold: float) -> bool:
+    """Whether an IoU is at least the threshold, rounding forgiven (`IOU_TOLERANCE`)."""
+    return bool(overlap >= threshold * (1 - IOU_TOLERANCE))
 
 
 def _oriented(a: Boxes, b: Boxes, pair: tuple[int, int], gold: Mapping[int, Boxes]) -> tuple[int, int]:

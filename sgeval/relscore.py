@@ -3,6 +3,7 @@
 Scores are fractions in 0–1, higher is better. Undefined is NaN here and `None` in results.
 """
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,16 @@ def rel_score(similarity: npt.ArrayLike) -> Floats:
     [0.31, 0.0]
     """
     return np.maximum(np.asarray(similarity, dtype=np.float64), 0.0)
+
+
+def image_mean(scores: npt.ArrayLike) -> float:
+    """Eq. 2: `R2 = (1/k) Σ s`, the mean over the k scored triplets of an image; NaN (undefined) of none.
+
+    >>> image_mean([0.25, 0.5]), image_mean([])
+    (0.375, nan)
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    return math.fsum(values) / len(values) if len(values) else math.nan
 
 
 def possible_pairs(m: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Never
+from typing import Any, NoReturn
 
 from sgeval.errors import SgevalError, shown
 
@@ -32,7 +32,7 @@ def parse(text: str, place: str) -> Any:
             raise SgevalError(f"{place}: expected each key once, got the key {shown(double)} twice")
         return keys
 
-    def not_a_number(word: str) -> Never:
+    def not_a_number(word: str) -> NoReturn:
         raise SgevalError(f"{place}: expected finite numbers, got {word}")
 
     def finite(digits: str) -> float:

@@ -1,4 +1,4 @@
-"""From one value per image to what is reported: means, intervals, slices. Every average of the suite is made here."""
+"""From one value per image to what is reported: means, intervals, slices."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -25,7 +25,8 @@ def mean(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """A bootstrap interval of a mean or ratio over images. BCa and percentile ends; `None` where there is no spread."""
+    """A bootstrap interval of a mean or ratio over images, BCa and percentile ends. `None` where there is nothing to
+    tell from: fewer than two images, or replicates that are all equal."""
 
     low: float | None
     high: float | None
@@ -76,7 +77,7 @@ def _interval(num: Floats, den: Floats, sum_num: Floats, sum_den: Floats, level:
         estimate = num.sum() / den.sum()
         values = (sum_num / sum_den)[sum_den > 0]
         left_out = (num.sum() - num) / (den.sum() - den)
-    if not math.isfinite(estimate) or len(values) == 0:
+    if not math.isfinite(estimate) or np.count_nonzero(den) < 2 or len(values) == 0 or values.min() == values.max():
         return Interval(None, None, None, None)
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])

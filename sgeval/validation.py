@@ -40,11 +40,18 @@ class Parsed:
     """Records, objects and relations left out under `on_invalid="skip"`; a relation that goes with its object counts too."""
     dropped: dict[int, str] = field(default_factory=dict)
     """The ids of the records that were left out whole, by the position of their row, as far as they have one."""
+    cut: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of each record that lost objects or relations, by its id: the positions of the relations it lost."""
 
     @property
     def scenes(self) -> list[SceneGraph]:
         """The graphs of pictures."""
         return [graph for graph in self.graphs if isinstance(graph, SceneGraph)]
+
+    @property
+    def left_out(self) -> set[str]:
+        """The ids that no record is left of: one that was left out as a double is not among them."""
+        return {*self.dropped.values()} - {graph.key for graph in self.graphs}
 
 
 def parse_graphs(
@@ -53,7 +60,8 @@ def parse_graphs(
     """Check rows and build records.
 
     Rows are mappings (as in the prediction file, or rows of a `datasets` table) or records. With `on_invalid="skip"`
-    the smallest faulty part is left out and counted: a relation, an object with its relations, or a record.
+    the smallest faulty part is left out and counted: a relation, an object with its relations, or a record. Of records
+    with the same id the first that is not left out stays.
 
     Raises `InvalidInput` with all faults when `on_invalid="error"` and there is one.
 
@@ -63,7 +71,8 @@ def parse_graphs(
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
         raise SgevalError(f"{label}: expected a list of graphs, got {shown(rows)}")
     out = Parsed()
-    seen: dict[str, int] = {}
+    first: dict[str, int] = {}
+    kept: set[str] = set()
     unknown: Counter[str] = Counter()
     builder = Builder(kind)
     for index, row in enumerate(rows):
@@ -71,27 +80,35 @@ def parse_graphs(
         plain, faults = _plain_row(row)
         faults += _faults(plain, kind, {where for where, _ in faults})
         key = _key(plain, kind)
-        if not faults and key in seen:
-            again = f"expected each id once, got {shown(key)} again (first in {label}[{seen[key]}])"
-            faults = [((f"{kind}_id",), again)]
-        if faults:
-            out.faults += [_worded(f"{label}[{index}]", where, what) for where, what in faults]
-            kept = _without(plain, faults) if on_invalid == "skip" else None
-            if kept is None:
-                out.n_invalid += 1
-                if key is not None:
-                    out.dropped[index] = key
-                continue
-            plain, dropped = kept
-            out.n_invalid += dropped
-        out.graphs.append(builder.graph(plain))
+        doubles = _double(label, key, first, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else []
+        if key is not None:
+            first.setdefault(key, index)
+        out.faults += [_worded(f"{label}[{index}]", where, what) for where, what in faults + doubles]
+        is_refused = on_invalid == "error" and bool(faults or doubles)
+        rest = None if is_refused or key in kept else _without(plain, faults)
+        if rest is None:
+            out.n_invalid += 1
+            if key is not None:
+                out.dropped[index] = key
+            continue
+        out.graphs.append(builder.graph(rest.plain))
         out.positions.append(index)
-        seen[out.graphs[-1].key] = index
+        kept.add(out.graphs[-1].key)
+        if faults:
+            out.n_invalid += rest.n_lost
+            out.cut[out.graphs[-1].key] = rest.relations
         unknown.update(map(_general, builder.unknown))
     out.warnings = [_unknown_key(label, pattern, count, kind) for pattern, count in unknown.items()]
     if out.faults and on_invalid == "error":
         raise InvalidInput(label, out.faults)
     return out
+
+
+def _double(label: str, key: str | None, first: Mapping[str, int], kind: Kind) -> list[Fault]:
+    """The fault of a row whose id came before."""
+    if key is None or key not in first:
+        return []
+    return [((f"{kind}_id",), f"expected each id once, got {shown(key)} again (first in {label}[{first[key]}])")]
 
 
 def _key(plain: Any, kind: Kind) -> str | None:
@@ -186,8 +203,19 @@ def _worded(place: str, where: Place, what: str) -> str:
     return f"{place}{steps}: {what}"
 
 
-def _without(plain: Any, faults: Sequence[Fault]) -> tuple[dict[str, Any], int] | None:
-    """The row without its faulty objects and relations and their number, or None when the record itself is at fault."""
+@dataclass(frozen=True)
+class _Rest:
+    """What stays of a row, how many objects and relations it lost, and the positions of those relations."""
+
+    plain: dict[str, Any]
+    n_lost: int = 0
+    relations: tuple[int, ...] = ()
+
+
+def _without(plain: Any, faults: Sequence[Fault]) -> _Rest | None:
+    """The row without its faulty objects and relations, or None when the record itself is at fault."""
+    if not faults:
+        return _Rest(plain)
     places = {where[:2] for where, _ in faults}
     if any(len(where) < 2 or where[0] not in ("objects", "relations") for where in places):
         return None
@@ -195,14 +223,14 @@ def _without(plain: Any, faults: Sequence[Fault]) -> tuple[dict[str, Any], int] 
     objects = [item for index, item in enumerate(plain.get("objects") or []) if index not in gone]
     ids = {item["id"] for item in objects}
     had_objects = bool(plain.get("objects"))
-    relations = [
-        item
-        for index, item in enumerate(plain.get("relations") or [])
-        if ("relations", index) not in places
-        and (not had_objects or {item["subject_id"], item["object_id"]} <= ids | {-1})
-    ]
-    dropped = len(gone) + len(plain.get("relations") or []) - len(relations)
-    return {**plain, "objects": objects, "relations": relations}, dropped
+    relations = plain.get("relations") or []
+    lost = tuple(
+        index
+        for index, item in enumerate(relations)
+        if ("relations", index) in places or (had_objects and not {item["subject_id"], item["object_id"]} <= ids | {-1})
+    )
+    staying = [item for index, item in enumerate(relations) if index not in {*lost}]
+    return _Rest({**plain, "objects": objects, "relations": staying}, len(gone) + len(lost), lost)
 
 
 def _general(pointer: str) -> str:

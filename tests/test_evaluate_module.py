@@ -135,6 +135,62 @@ def test_a_list_of_images_stays_beside_its_rows(metric, graphs):
     assert core["mean_score"] == whole["mean_score"]
 
 
+def test_counts_of_relations_are_those_of_the_core(metric, graphs):
+    """A relation with an unknown object, one of an object that goes, and a record twice."""
+    broken = json.loads(json.dumps(graphs[0][:4]))
+    broken[0]["relations"][0]["object_id"] = 99
+    broken[1]["objects"][0]["category"] = ""
+    broken.insert(2, broken[0])
+    options = {"images": IMAGES, "model": "demo", "on_invalid": "skip"}
+    module, core = metric.compute(predictions=broken, **options), sgeval.relclipscore(broken, **options)
+    assert module == core and core["n_images"] == 4
+    given = sum(len(graph["relations"]) for graph in graphs[0][:4])
+    assert core["n_predicted"] == given and core["n_invalid_relations"] == given - core["n_relations"] > 1
+
+
+@pytest.mark.parametrize("references", [None, []])
+def test_an_empty_list_of_references_is_not_none(metric, graphs, references):
+    """The core knows no id of an empty list; without references there is nothing to know."""
+    options = {"predictions": graphs[0][:2], "references": references, "images": IMAGES, "model": "demo"}
+    if references is None:
+        assert metric.compute(**options) == sgeval.relclipscore(**options)
+        return
+    for compute in (metric.compute, sgeval.relclipscore):
+        with pytest.raises(InvalidInput, match="expected an id of the references"):
+            compute(**options)
+
+
+def test_the_signature_says_that_a_batch_was_skipped(metric, graphs):
+    """The most lenient policy of any batch holds for the whole."""
+    broken = {**graphs[0][1], "relations": [{"subject_id": 0, "object_id": 99, "predicate": "on"}]}
+    core = sgeval.relclipscore([graphs[0][0], broken], images=IMAGES, model="demo", on_invalid="skip")
+    metric.add(prediction=graphs[0][0])
+    metric.add_batch(predictions=[broken], on_invalid="skip")
+    found = metric.compute(images=IMAGES, model="demo")
+    assert found == core and found["n_invalid"] == 1 and "invalid:skip" in found["signature"].split("|")
+    metric.add(prediction=graphs[0][0])
+    assert "invalid:error" in metric.compute(images=IMAGES, model="demo")["signature"].split("|")
+
+
+def test_a_list_of_images_serves_one_process(graphs, tmp_path):
+    paths = [IMAGES / f"{graph['image_id']}.jpg" for graph in graphs[0]]
+    several = {"num_process": 2, "experiment_id": "list", "cache_dir": str(tmp_path)}
+    for rank in range(2):
+        metric = evaluate.load(sgeval.path("relclipscore"), process_id=rank, **several)
+        with pytest.raises(SgevalError, match="images: expected a folder or a mapping from image_id with several"):
+            metric.compute(predictions=graphs[0], images=paths, model="demo")
+
+
+def test_the_same_image_in_two_batches(metric, graphs):
+    """With "skip" the first stays and the other is counted, as within one batch."""
+    rows = graphs[0][:3]
+    options = {"images": IMAGES, "model": "demo"}
+    core = sgeval.relclipscore([*rows[:2], *rows[1:]], on_invalid="skip", **options)
+    metric.add_batch(predictions=rows[:2], on_invalid="skip")
+    metric.add_batch(predictions=rows[1:], on_invalid="skip")
+    assert metric.compute(**options) == core and (core["n_images"], core["n_invalid"]) == (3, 1)
+
+
 def test_the_same_image_in_two_batches_is_refused(metric, graphs):
     metric.add_batch(predictions=graphs[0][:2])
     metric.add_batch(predictions=graphs[0][1:3])

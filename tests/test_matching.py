@@ -2,6 +2,7 @@
 
 import pytest
 
+from sgeval.boxes import corners, iou
 from sgeval.errors import InvalidInput, SgevalError
 from sgeval.matching import (
     PairMatch,
@@ -52,6 +53,24 @@ class TestAlign:
             align([self.C], [self.A], "zero")
         with pytest.raises(SgevalError, match='missing: "zero" needs references'):
             align([self.A], None, "zero")
+
+    def test_left_out_at_the_border(self):
+        """What stands beside an id that was left out is passed over; with "zero" a reference stays, without a prediction."""
+        assert ids(align([self.B], [self.A, self.B], left_out={"a"})) == [("b", "b")]
+        assert ids(align([self.B], [self.A, self.B], "zero", left_out={"a"})) == [(None, "a"), ("b", "b")]
+        assert ids(align([self.A, self.B], [self.B], "zero", left_out={"a"})) == [("b", "b")]
+
+    def test_places_are_those_of_the_rows(self):
+        with pytest.raises(
+            InvalidInput, match=r"predictions\[4\].image_id: expected an id of the references, got \"c\""
+        ):
+            align([self.A, self.C], [self.A], positions=[1, 4])
+
+    def test_the_signature_says_what_is_done_with_the_missing(self, two_objects, picture, fake_encoder):
+        given = {"references": [two_objects()], "images": [picture(0)], "model": fake_encoder()}
+        for policy in ("error", "zero"):
+            line = relclipscore([two_objects()], missing=policy, **given)["signature"]
+            assert f"missing:{policy}" in line.split("|")
 
     def test_limit_takes_the_first_references_then_aligns(self):
         """The prediction of b is known but beyond the limit; the missing c is beyond it too."""
@@ -152,6 +171,20 @@ class TestPairIou:
         """Inside a box of 10 x 10: width/10; 0.5 counts (IoU ≥ 0.5), 0.499 does not."""
         assert match_objects(graph({0: (0, 0, width, 10)}), graph({0: (0, 0, 10, 10)})) == expected
 
+    @pytest.mark.parametrize(
+        ("whole", "half"),
+        [
+            ((84.9, 63.6, 102.2, 27.0), (84.9, 63.6, 51.1, 27.0)),
+            ((30.8, 4.1, 15.2, 1.7), (30.8, 4.1, 7.6, 1.7)),
+            ((63.2, 54.3, 111.8, 93.4), (63.2, 54.3, 55.9, 93.4)),
+        ],
+    )
+    def test_rounding_does_not_take_one_half_away(self, whole, half):
+        """The half has half the width: IoU 1/2; in floating point 0.49999999999999994 and less."""
+        assert iou(corners([half]), corners([whole]))[0] < 0.5
+        assert match_objects(graph({5: half}), graph({0: whole})) == {5: 0}
+        assert match_objects(graph({5: (*half[:2], half[2] * (1 - 1e-6), half[3])}), graph({0: whole})) == {}
+
     def test_nothing_to_match(self):
         assert match_objects(graph({}), graph({0: (0, 0, 1, 1)})) == {}
         assert match_objects(graph({0: (0, 0, 1, 1)}), graph({0: None})) == {}
@@ -202,6 +235,12 @@ class TestUnionIou:
         """A union of width x 10 inside the gold's 30 x 10: width/30, 0.5 counts. No single box fits."""
         mine = graph({5: (0, 0, 1, 10), 6: (width - 1, 0, 1, 10)}, [(5, 6, 0.5)])
         assert bool(match_unions(mine, self.GOLD)) is matched
+
+    def test_rounding_does_not_take_one_half_away(self):
+        """Unions of 102.2 and of 51.1 x 27, one in the other, in two parts each: IoU 1/2 before rounding."""
+        gold = graph({0: (84.9, 63.6, 102.2, 27.0), 1: (84.9, 63.6, 1, 1)})
+        mine = graph({5: (84.9, 63.6, 51.1, 27.0), 6: (84.9, 63.6, 1, 1)}, [(5, 6, 0.5)])
+        assert match_unions(mine, gold) == {(5, 6): PairMatch(0, 1), (6, 5): PairMatch(1, 0)}
 
     def test_nothing_to_match(self):
         assert match_unions(graph({}), self.GOLD) == {}
@@ -256,3 +295,15 @@ class TestCornerBoxes:
         assert result["n_clipped_boxes"] == 1 and result["n_relations"] == 1
         assert result["items"][0]["subject_box"] == (40, 30, 64, 48)
         assert result["items"][0]["crop"] == (20, 10, 64, 48)
+
+    @pytest.mark.parametrize("used", [False, True])
+    def test_boxes_wholly_outside_are_counted_apart(self, picture, fake_encoder, two_objects, used):
+        """Of five boxes one sticks out of 64 x 48 and two lie outside, one of them at the edge: m = 5, p = 10."""
+        row = two_objects(relations=[(0, "on", 1), *([(0, "by", 3)] if used else [])])
+        boxes = ([60, 40, 10, 10], [64, 10, 5, 5], [-20, -20, 10, 10])
+        row["objects"] += [{"id": 2 + n, "category": "cup", "bbox": box} for n, box in enumerate(boxes)]
+        given = {"images": [picture(0)], "model": fake_encoder(), "on_invalid": "skip", "return_items": True}
+        result = relclipscore([row], **given)
+        assert (result["n_clipped_boxes"], result["n_outside_boxes"]) == (1, 2)
+        assert (result["images"][0]["m"], result["n_invalid_relations"]) == (5, int(used))
+        assert result["pair_coverage"] == pytest.approx(1 / 10)

@@ -3,16 +3,23 @@
 import collections
 import copy
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sgeval.errors import InvalidInput
 from sgeval.records import Relation, SceneGraph, to_dict
-from sgeval.relclip import relclipscore
+from sgeval.relclip import make_options, relclipscore, score
+from sgeval.schemas import schema
 from sgeval.validation import parse_graphs
 
-LABEL = "a text with at least one letter or digit (at most 10,000 characters)"
+LABEL = "a text with more than blanks and punctuation (at most 10,000 characters)"
+PLACE = "a number of pixels from -1,000,000,000 to 1,000,000,000"
+LENGTH = "a number of pixels above 0 (at most 1,000,000,000)"
+SIDE = "a whole number of pixels from 1 to 1,000,000, or null"
+ID = "a non-empty string (at most 1,024 characters), or a whole number"
 BOX = "four finite numbers [x, y, width, height] in pixels, width and height above 0"
 END = "the id of an object: a whole number of 0 or more"
 
@@ -48,8 +55,11 @@ WORDED = [
     (row([dog(), mat(bbox=[1, 2, 3])]), ".objects[1].bbox", BOX, "[1, 2, 3]"),
     (row([dog(), mat(bbox=[1, 2, 3, 4, 5])]), ".objects[1].bbox", BOX, "[1, 2, 3, 4, 5]"),
     (row([dog(), mat(bbox={"x": 1})]), ".objects[1].bbox", BOX, '{"x": 1}'),
-    (row([dog(), mat(bbox=[780, 603, 2, 0])]), ".objects[1].bbox[3]", "a number of pixels above 0", "0"),  # FC02
-    (row([dog(), mat(bbox=[1, "2", 3, 4])]), ".objects[1].bbox[1]", "a finite number of pixels", '"2"'),
+    (row([dog(), mat(bbox=[780, 603, 2, 0])]), ".objects[1].bbox[3]", LENGTH, "0"),  # FC02
+    (row([dog(), mat(bbox=[1, "2", 3, 4])]), ".objects[1].bbox[1]", PLACE, '"2"'),
+    (row([dog(), mat(bbox=[1e308, 2, 3, 4])]), ".objects[1].bbox[0]", PLACE, "1e+308"),
+    (row([dog(), mat(bbox=[1, 2, 3, 1e10])]), ".objects[1].bbox[3]", LENGTH, "10000000000.0"),
+    (row(width=1_000_001), ".width", SIDE, "1000001"),
     (row(relations=[on(object_id=7)]), ".relations[0].object_id", "the id of one of the 2 objects", "7"),  # FC75
     (row(relations=[on(subject_id=-1)]), ".relations[0].subject_id", END, "-1"),  # FC75
     (row(relations=[on(predicate="")]), ".relations[0].predicate", LABEL, '""'),  # FC28
@@ -57,10 +67,10 @@ WORDED = [
     (row(relations=["on"]), ".relations[0]", "an object with subject_id, object_id and predicate", '"on"'),
     (row(objects=[dog(), mat(), "cup"]), ".objects[2]", "an object with id and category", '"cup"'),
     (row(objects="none"), ".objects", "a list of objects", '"none"'),
-    (row(width=0), ".width", "a whole number of pixels above 0, or null", "0"),
-    (row(width=640.5), ".width", "a whole number of pixels above 0, or null", "640.5"),
-    ({}, ".image_id", "a non-empty string, or a whole number", "nothing"),
-    ({"image_id": " "}, ".image_id", "a non-empty string, or a whole number", '" "'),
+    (row(width=0), ".width", SIDE, "0"),
+    (row(width=640.5), ".width", SIDE, "640.5"),
+    ({}, ".image_id", ID, "nothing"),
+    ({"image_id": " "}, ".image_id", ID, '" "'),
     ([1, 2], "", "an object with image_id, objects and relations", "[1, 2]"),
     (None, "", "an object with image_id, objects and relations", "null"),
 ]
@@ -111,6 +121,17 @@ class TestFaults:
         assert faults([row(image_id=5), row(image_id="5")]) == [
             'predictions[1].image_id: expected each id once, got "5" again (first in predictions[0])'
         ]
+
+    def test_a_double_that_is_faulty_otherwise_is_told_too(self):
+        assert faults([row(), row(relations=[on(), on(predicate="")])]) == [
+            f'predictions[1].relations[1].predicate: expected {LABEL}, got ""',
+            'predictions[1].image_id: expected each id once, got "a" again (first in predictions[0])',
+        ]
+        assert [fault.split(":")[0] for fault in faults([row(width=-1), row()])] == [
+            "predictions[0].width",
+            "predictions[1].image_id",
+        ]
+        assert len(faults([row(image_id=""), row(image_id="")])) == 2, "an id that is no id is no double"
 
     def test_one_fault_does_not_make_another(self):
         assert len(faults([row([dog(id=True), mat()], [on(subject_id=1)])])) == 1
@@ -203,6 +224,7 @@ class TestSkip:
         assert [len(graph.relations) for graph in parsed.graphs] == [1, 1, 1]
         assert [item.id for item in parsed.graphs[1].objects] == [0, 1]
         assert len(parsed.faults) == 3 and parsed.dropped == {2: "c"} and parsed.positions == [0, 1, 3]
+        assert parsed.cut == {"a": (1,), "b": (1, 2)}
 
     def test_fc75_out_of_range_and_negative(self):
         """FC75: (0, 7) of two objects and −1: faults with their place; −1 must not pick the last object."""
@@ -212,6 +234,59 @@ class TestSkip:
     def test_all_objects_gone(self):
         parsed = parse_graphs([row([dog(bbox=1), mat(bbox=2)])], on_invalid="skip")
         assert parsed.n_invalid == 3 and parsed.graphs == [SceneGraph("a")]
+
+    def test_of_doubles_the_first_sound_one_stays(self):
+        """a twice: the second is left out. b: the first is beyond repair, the second stays. c: cut, then a double."""
+        rows = [row(), row(relations=[on(), on()]), row(image_id="b", width=-1), row(image_id="b")]
+        rows += [row(image_id="c", relations=[on(), on(predicate="")]), row(image_id="c", relations=[on(score="x")])]
+        parsed = parse_graphs(rows, on_invalid="skip")
+        assert parsed.positions == [0, 3, 4] and [len(graph.relations) for graph in parsed.graphs] == [1, 1, 1]
+        assert parsed.n_invalid == 4 and len(parsed.faults) == 6
+        assert parsed.dropped == {1: "a", 2: "b", 5: "c"} and parsed.left_out == set()
+
+    @pytest.mark.parametrize("side", ["predictions", "references"])
+    def test_the_first_of_doubles_is_scored(self, side, fake_encoder, picture):
+        sound = [row(), row(image_id="b")]
+        doubled = [row(), row(relations=[on(predicate="by"), on(score="x")]), row(image_id="b")]
+        images = {"a": picture(0), "b": picture(1)}
+
+        def result(predictions, references):
+            return relclipscore(
+                predictions, references=references, images=images, model=fake_encoder(), on_invalid="skip"
+            )
+
+        found = result(doubled, sound) if side == "predictions" else result(sound, doubled)
+        assert (found["n_images"], found["n_relations"], found["n_invalid"], found["n_ref"]) == (2, 2, 1, 2)
+        assert found == result(sound, sound) | {"n_invalid": 1}
+
+    def test_a_relation_counts_alike_at_the_border_and_later(self, fake_encoder, picture):
+        """Of two relations one names object 7: found at the border when the row has objects, later without them."""
+        relations = [on(), on(object_id=7)]
+        given = {"references": [row()], "images": {"a": picture(0)}, "model": fake_encoder(), "on_invalid": "skip"}
+        names = ("n_predicted", "n_relations", "n_invalid", "n_invalid_relations")
+        for plain in (row(relations=relations), {"image_id": "a", "relations": relations}):
+            result = relclipscore([plain], **given)
+            assert [result[name] for name in names] == [2, 1, 1, 1]
+
+    def test_counts_of_parts_add_up(self, fake_encoder, picture):
+        """Rows made apart: an object with its relation, a relation, a record; together 4 parts, of them 2 relations."""
+        rows = [
+            row([dog(), mat(), dog(id=2, category="")], [on(), on(object_id=2)]),
+            row(image_id="b", relations=[on(), on(predicate="")]),
+            row(image_id="c", width=-1),
+        ]
+        given = {"images": {"a": picture(0), "b": picture(1)}, "model": fake_encoder()}
+        options = make_options({"on_invalid": "skip"})
+        whole = score(rows, options=options, **given)
+        parts = score(rows[:1], options=options, **given).rows.merge(score(rows[1:], options=options, **given).rows)
+        assert replace(whole, rows=parts).result() == whole.result()
+        result = whole.result()
+        assert (result["n_invalid"], result["n_invalid_relations"], result["n_predicted"]) == (4, 2, 4)
+
+    def test_the_signature_says_so(self, fake_encoder, picture):
+        given = {"images": {"a": picture(0)}, "model": fake_encoder()}
+        lines = [relclipscore([row()], on_invalid=policy, **given)["signature"] for policy in ("error", "skip")]
+        assert "invalid:error" in lines[0].split("|") and "invalid:skip" in lines[1].split("|")
 
     def test_count_reaches_the_result(self, fake_encoder, picture):
         rows = [row(relations=[on(), on(predicate=None)]), {"objects": []}]
@@ -226,7 +301,32 @@ class TestSkip:
         """`on_invalid="skip"`: skipped items are counted, the run goes on."""
         rows, gold = [row(width=-1), row(image_id="b")], [row(), row(image_id="b")]
         given = {"images": {"a": picture(0), "b": picture(1)}, "model": fake_encoder(), "on_invalid": "skip"}
-        assert relclipscore(rows, references=gold, **given)["n_invalid"] == 1
+        result = relclipscore(rows, references=gold, **given)
+        assert (result["n_invalid"], result["n_images"], result["n_missing"]) == (1, 1, 0)
+
+    def test_a_skipped_prediction_is_missing_where_missing_counts(self, steady_encoder, picture):
+        """`missing="zero"`: the reference stays and scores 0: (0.4 + 0) / 2."""
+        rows, gold = [row(width=-1), row(image_id="b")], [row(), row(image_id="b")]
+        given = {"images": {"a": picture(0), "b": picture(1)}, "model": steady_encoder({"dog on mat": 0.4})}
+        result = relclipscore(rows, references=gold, on_invalid="skip", missing="zero", **given)
+        assert result["mean_score"] == pytest.approx(0.2)
+        assert (result["n_invalid"], result["n_images"], result["n_missing"]) == (1, 2, 1)
+
+
+class TestLabels:
+    """What a label needs is said in classes that every validator reads alike: `\\w` knows only ASCII in ECMA 262."""
+
+    @pytest.mark.parametrize("kind", ["image", "video"])
+    def test_the_pattern_reads_alike_everywhere(self, kind):
+        pattern = schema(kind)["$defs"]["label"]["pattern"]
+        assert not re.search(r"\\[wWdDsSbB]", pattern)
+        for label in ("dog", "7", "人", "é", "собака", "\U0001f415"):
+            assert re.search(pattern, label, re.ASCII), label
+        for label in ("", " ", "_", "-", " _-./ ", "\t\n", "\x00", "\u00a0", "\u3000", "\u200b", "\u2028", "—", "…"):
+            assert not re.search(pattern, label), label
+
+    def test_an_emoji_is_a_label(self):
+        assert parse_graphs([row([dog(category="\U0001f415"), mat()])]).graphs[0].objects[0].category == "\U0001f415"
 
 
 class TestWhatIsTaken:

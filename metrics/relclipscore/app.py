@@ -2,17 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import gradio as gr
 
 import sgeval
 from sgeval import strict_json
+from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError
+from sgeval.relscore import Penalty
 
 HERE = Path(__file__).parent
-MODELS = ("demo", "clip-b32", "clip-l14", "negclip-b32", "siglip-so400m")
-PENALTIES = ("guarded", "bounded", "literal", "none")
+MODELS = tuple(ALIASES)
+PENALTIES = get_args(Penalty)
 MAX_TEXT = 200_000
 
 
@@ -32,7 +34,7 @@ def _one_a_line(value: Any) -> str:
     return "[\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in value) + "\n ]"
 
 
-def score(text: str, picture: Any, model: str, penalty: str) -> tuple[dict[str, Any], list[list[Any]]]:
+def score(text: str, picture: Any, model: str, penalty: Penalty) -> tuple[dict[str, Any], list[list[Any]]]:
     """The flat result, and one row a relation."""
     try:
         if picture is None:

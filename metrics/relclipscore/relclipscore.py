@@ -7,6 +7,7 @@ import evaluate
 
 import sgeval.building
 import sgeval.errors
+import sgeval.matching
 import sgeval.records
 import sgeval.relclip
 import sgeval.relclip.scoring
@@ -27,7 +28,8 @@ Args:
     model: a model name or an encoder object; the config's model when left out.
     matching, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image,
         batch_size, bootstrap, seed: see sgeval.relclip.Options and the card.
-    device: "auto", "cpu", "cuda", ...
+    device, precision, preprocess: "auto", "cpu", "cuda", ...; "fp32" or "bf16"; "pil" or "tensor".
+    cache: a folder that keeps embeddings for later runs.
     limit: score the first N references (predictions, where there are none).
     return_items: add one row a relation and one a picture.
 Returns:
@@ -75,9 +77,13 @@ _GRAPH = {
     "height": datasets.Value("int64"),
     "objects": datasets.List(_OBJECT),
     "relations": datasets.List(_RELATION),
-    # Bookkeeping of the adapter: False fills up the shorter of the two columns; faulty parts left out at the border.
+    # Bookkeeping of the adapter: False fills up the shorter of the two columns; faulty parts left out at the border, and
+    # the positions of the relations among them; whether references came with the row, and whether faults were skipped.
     "given": datasets.Value("bool"),
     "n_invalid": datasets.Value("int64"),
+    "cut": datasets.List(datasets.Value("int64")),
+    "with_references": datasets.Value("bool"),
+    "skips": datasets.Value("bool"),
 }
 _FILLER: dict[str, Any] = {
     "image_id": "",
@@ -88,7 +94,13 @@ _FILLER: dict[str, Any] = {
     "relations": [],
     "given": False,
     "n_invalid": 0,
+    "cut": [],
+    "with_references": False,
+    "skips": False,
 }
+
+
+_KNOWN = ("image_id", "width", "height", "objects", "relations")
 
 
 class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
@@ -127,25 +139,35 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
         )
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, on_invalid: str = "error") -> None:
-        """Add scene graphs, and references if there are any; the two are aligned by image_id, not by position."""
+        """Add scene graphs, and references if there are any; the two are aligned by image_id, not by position.
+
+        An empty list of references is not the same as none. One batch with on_invalid="skip" makes the whole
+        computation one with "skip", and the signature says so.
+        """
         options = sgeval.relclip.make_options({"on_invalid": on_invalid})
         mine, gold = sgeval.relclip.scoring.parse_both(predictions or [], references, options)
         columns = {"predictions": _rows(mine), "references": _rows(gold) if gold else []}
         longest = max(map(len, columns.values()))
-        for rows in columns.values():
-            rows += [_FILLER] * (longest - len(rows))
+        common = {"with_references": references is not None, "skips": options.on_invalid == "skip"}
+        for name, rows in columns.items():
+            columns[name] = [row | common for row in rows + [_FILLER] * (longest - len(rows))]
         if longest:
             super().add_batch(**columns)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
         """Compute over what was added and what is given here. Options are keywords; an unknown one is an error."""
         _check_options(options)
+        if self.num_process > 1 and sgeval.relclip.scoring.is_list(options.get("images")):
+            raise sgeval.errors.SgevalError(
+                "images: expected a folder or a mapping from image_id with several processes, got a list: it stands beside "
+                "the rows of one process only"
+            )
         if predictions is not None or references is not None:
             self.add_batch(
                 predictions=predictions, references=references, on_invalid=options.get("on_invalid", "error")
             )
         if self.writer is None and self.num_process == 1:  # type: ignore[has-type]
-            raise sgeval.errors.SgevalError("predictions: expected at least one image, got none")
+            raise sgeval.errors.SgevalError(sgeval.matching.NOTHING)
         try:
             result: dict[str, Any] | None = super().compute(**options)
             return result
@@ -160,6 +182,9 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
         images: Any = None,
         model: Any = None,
         device: str = "auto",
+        precision: str = "fp32",
+        preprocess: str = "pil",
+        cache: Any = None,
         limit: int | None = None,
         return_items: bool = False,
         **options: Any,
@@ -168,16 +193,17 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
             raise sgeval.errors.SgevalError(
                 "images: expected a folder, a mapping from image_id, or a list, got nothing"
             )
-        gold = _parsed(references)
+        if any(row["skips"] for row in predictions):
+            options["on_invalid"] = "skip"
+        chosen = sgeval.relclip.make_options(options)
         scoring = sgeval.relclip.scoring.score_parsed(
-            _parsed(predictions),
-            gold if gold.n_rows else None,
+            _parsed(predictions, chosen),
+            _parsed(references, chosen) if any(row["with_references"] for row in predictions) else None,
             images,
-            model=model,
-            config=self.config_name,
-            device=device,
+            sgeval.relclip.Setup(model, self.config_name, device, precision, preprocess),
             limit=limit,
-            options=sgeval.relclip.make_options(options),
+            options=chosen,
+            cache=cache,
         )
         return scoring.result(return_items)
 
@@ -186,33 +212,38 @@ def _rows(parsed: sgeval.validation.Parsed) -> list[dict[str, Any]]:
     """Checked graphs cut to the schema. A row that was left out keeps its place, so that a list of images fits."""
     rows = [{**_FILLER, "image_id": parsed.dropped.get(index, ""), "n_invalid": 1} for index in range(parsed.n_rows)]
     for graph, position in zip(parsed.graphs, parsed.positions, strict=True):
-        rows[position] = _row(sgeval.records.to_dict(graph))
+        rows[position] = _row(sgeval.records.to_dict(graph)) | {"cut": list(parsed.cut.get(graph.key, ()))}
     if rows:  # faulty parts of rows that were kept: any row may carry their number
         rows[0]["n_invalid"] += parsed.n_invalid - (parsed.n_rows - len(parsed.graphs))
     return rows
 
 
-def _parsed(rows: list[dict[str, Any]]) -> sgeval.validation.Parsed:
-    """What `_rows` stored, without the rows that only fill up the shorter column."""
+def _parsed(rows: list[dict[str, Any]], options: sgeval.relclip.Options) -> sgeval.validation.Parsed:
+    """What `_rows` stored, without the rows that only fill up the shorter column. Of an image in several batches the
+    first stays under on_invalid="skip", as within one batch; else it is left to be refused."""
     out = sgeval.validation.Parsed()
+    kept: set[str] = set()
     builder = sgeval.building.Builder("image")
     for row in rows:
         if not row["given"] and not row["n_invalid"]:
             continue
-        if row["given"]:
-            names = [name for name in _GRAPH if name not in ("given", "n_invalid", "file_name")]
-            plain = {name: row[name] for name in names} | {"file_name": row["file_name"] or None}
+        again = row["given"] and options.on_invalid == "skip" and row["image_id"] in kept
+        if row["given"] and not again:
+            plain = {name: row[name] for name in _KNOWN} | {"file_name": row["file_name"] or None}
             out.graphs.append(builder.graph(plain))
             out.positions.append(out.n_rows)
+            kept.add(row["image_id"])
+            if row["cut"]:
+                out.cut[row["image_id"]] = tuple(row["cut"])
         elif row["image_id"]:
             out.dropped[out.n_rows] = row["image_id"]
         out.n_rows += 1
-        out.n_invalid += row["n_invalid"]
+        out.n_invalid += row["n_invalid"] + again
     return out
 
 
 def _row(graph: dict[str, Any]) -> dict[str, Any]:
-    return {
+    return _FILLER | {
         "image_id": graph["image_id"],
         "file_name": graph.get("file_name", ""),  # the host refuses a first row whose text is null
         "width": graph.get("width"),
@@ -220,11 +251,10 @@ def _row(graph: dict[str, Any]) -> dict[str, Any]:
         "objects": [{name: item.get(name) for name in _OBJECT} for item in graph["objects"]],
         "relations": [{name: item.get(name) for name in _RELATION} for item in graph["relations"]],
         "given": True,
-        "n_invalid": 0,
     }
 
 
-_OWN = ("images", "model", "device", "limit", "return_items")
+_OWN = ("images", "model", "device", "precision", "preprocess", "cache", "limit", "return_items")
 
 
 def _check_options(options: dict[str, Any]) -> None:

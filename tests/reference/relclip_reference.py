@@ -48,7 +48,8 @@ def reference_score(
         to_gold = matched_pairs(graph, gold, matching)
         scores, hits, hits_normalised = [], [], []
         seen, pairs = set(), set()
-        for relation in graph["relations"]:
+        # Of repeats the first by alphabet is scored, so they are taken in that order.
+        for relation in sorted(graph["relations"], key=lambda one, names=labels: spelling(one, names)):
             count["n_predicted"] += 1
             a, b, predicate = relation["subject_id"], relation["object_id"], relation["predicate"]
             if a == b:
@@ -135,6 +136,10 @@ COUNTS = (
     *("n_images", "n_scored_images", "n_relations", "n_predicted", "n_empty", "n_undefined", "n_guarded"),
     *("n_duplicates", "n_self", "n_unmatched", "n_invalid", "n_clipped_boxes", "n_endpoint_cut", "n_ref"),
 )
+
+
+def spelling(relation, names):
+    return (names.get(relation["subject_id"], ""), relation["predicate"], names.get(relation["object_id"], ""))
 
 
 def average(values):
