@@ -1,5 +1,6 @@
 """Writing files so that a reader finds the old one or the new one, never half of one."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -7,22 +8,62 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from sgeval.errors import SgevalError
+
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[IO[str]]:
-    """Open a text file that takes its name only when the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Open a text file that takes its name only when the block ends without an error.
+
+    Raises `SgevalError` when something else than a regular file has the name (see `check_replaceable`), and `OSError`,
+    with the name, when the file cannot be written.
+    """
+    check_replaceable(path)
+    with naming(path):
+        make_folder(path.parent)
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        except OSError as fault:  # it names the temporary file
+            raise OSError(fault.errno, fault.strerror, str(path)) from fault
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o666 & ~_umask())
+            check_replaceable(path)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise `SgevalError` unless `path` is a regular file or nothing: folders, links, pipes and devices stay as they are."""
+    if path.is_dir():
+        raise SgevalError(f"{path}: expected the name of a file, got a folder; name a file inside it")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        got = "a link" if path.is_symlink() else "a device, a pipe or a socket"
+        raise SgevalError(f"{path}: expected a regular file or a new name, got {got}")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder with those above it, where it is not there. Raises `OSError` that names what stands in the way."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give `path` to any `OSError` of the block that names no file, such as that of a full disk."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.filename is not None:
+            raise
+        raise OSError(fault.errno, fault.strerror or str(fault), str(path)) from fault
 
 
 def _umask() -> int:

@@ -1,8 +1,10 @@
 """Reports: what they say, that no stranger's text does anything in them, and that missing pictures do not stop them."""
 
 import base64
+import errno
 import io
 import math
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -13,15 +15,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sgeval.errors import SgevalError
+from sgeval import demo
+from sgeval.cli.show import show_results
+from sgeval.errors import SgevalError, one_line
+from sgeval.files import atomic_write
 from sgeval.relclip import Options, score
 from sgeval.report import render_ranking, render_report
 from sgeval.report.compare import differences, kind_of, obstacles, order, overlap, reference_predicates
+from sgeval.report.demo_model import HINT, demo_warning
 from sgeval.report.draw import Histogram, histogram, overlay, shown_window
+from sgeval.report.facts import first_only, scored_items, why_nothing
 from sgeval.report.pictures import Pictures
 from sgeval.report.ranking import kind_rows, labels, rows, statements
-from sgeval.report.single import demo_warning, extremes, input_rows, left_out, scored_items
-from sgeval.report.text import hundred, safe_link, visible
+from sgeval.report.single import card, extremes, input_rows, left_out
+from sgeval.report.text import agreed, hundred, safe_link
+from sgeval.report.words import SCOPE, SKIPPED
 from sgeval.runs import Run, describe_file, read_run, write_run
 
 PAYLOADS = (
@@ -53,6 +61,9 @@ class FakeEncoder:
 
     def signature(self) -> dict[str, object]:
         return {"model": self.name, "weights": "0"}
+
+    def prepare(self, crop: Any) -> Any:
+        return crop
 
     def encode_images(self, crops: Any) -> Any:
         return np.tile(np.array([[1.0, 0.0]], dtype=np.float32), (len(crops), 1))
@@ -163,7 +174,7 @@ def three_systems(folder: Path, **given: Any) -> list[Run]:
 
 
 def test_report_says_what_the_run_scored(tmp_path: Path) -> None:
-    predictions = [graph("a", [(0, 1, "left of"), (0, 1, "Left_of"), (2, 2, "near")]), graph("b", [(0, 1, "on")])]
+    predictions = [graph("a", [(0, 1, "left of"), (0, 1, "left_of"), (2, 2, "near")]), graph("b", [(0, 1, "on")])]
     run = make_run(tmp_path, "mine", predictions, REFERENCES, penalty="none", bootstrap=50)
     page = Page(render_report(run, tmp_path / "report.html"))
     # eq. 2: (0.9 + 0.3) / 2 = 0.6; each picture has one scored relation
@@ -172,8 +183,8 @@ def test_report_says_what_the_run_scored(tmp_path: Path) -> None:
         "60.00",
         "95 % interval 30.00 to 90.00",
         "Over 2 relations in 2 pictures.",
-        "repeats of a relation in the same picture; merged into one n_duplicates",
-        "relations of an object with itself; left out n_self",
+        "1 repeat of a relation in the same picture; merged into one n_duplicates",
+        "1 relation of an object with itself; left out n_self",
         "subject and object are the same",
         "Reference: left of",
         run.result["signature"],
@@ -203,8 +214,8 @@ def test_absent_values_have_a_dash_and_a_reason(tmp_path: Path) -> None:
     page = Page(render_report(run, tmp_path / "report.html"))
     assert run.result["relclipscore"] is None
     for words in (
-        "No picture has a defined score, so there is no mean.",
-        "No interval: the run was made without bootstrap.",
+        'No picture has a defined score: 1 has no scored relation and is left out (empty="skip").',
+        "The predictions hold no relation for these pictures.",
         "Not there: the run has no references.",
         "Undefined: no relation was scored.",
         "No relation was scored.",
@@ -258,7 +269,7 @@ def test_no_text_of_a_stranger_does_anything(tmp_path: Path, payload: str) -> No
     out = tmp_path / "page.html"
     page = Page(render_report(strange, out))
     assert_harmless(page)
-    shown = " ".join(visible(payload).split())
+    shown = " ".join(one_line(payload).split())
     assert page.words.count(shown) > 8
     page = Page(render_ranking(runs, out, links={runs[0].name: "javascript:alert(1)"}))
     assert shown in page.words
@@ -339,16 +350,247 @@ def test_ids_of_unlike_boxes_are_no_pair(tmp_path: Path) -> None:
     assert obstacles(runs) == [] and differences(runs) == []
 
 
-def test_demo_model_is_called_what_it_is(tmp_path: Path) -> None:
-    demo = FakeEncoder(name="demo")
-    known = make_run(tmp_path, "known", [graph("a", [(0, 1, "left of")])], encoder=demo)
-    strange = [graph("a", [(0, 1, "riding"), (0, 2, "on")], ("person", "cup", "box"))]
-    unknown = make_run(tmp_path, "unknown", strange, encoder=demo)
-    assert "Scored with the demo model." in Page(render_report(known, tmp_path / "a.html")).words
+def scene_run(folder: Path, names: list[str], relation: tuple[int, int, str], labels: tuple[str, ...]) -> Run:
+    """A run of a model called `demo` over grey pictures of the size of the demo's scenes."""
+    (folder / "scenes").mkdir(exist_ok=True)
+    graphs = [
+        graph(name, [relation], labels) | {"file_name": f"{name}.jpg", "width": 320, "height": 320} for name in names
+    ]
+    for name in names:
+        Image.new("RGB", (320, 320)).save(folder / "scenes" / f"{name}.jpg")
+    return make_run(folder, "drawn", graphs, images=folder / "scenes", encoder=FakeEncoder(name="demo"))
+
+
+def test_demo_model_is_called_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = scene_run(tmp_path, ["scene_001", "scene_002"], (0, 1, "left of"), ("dog", "cup", "box"))
+    words = Page(render_report(known, tmp_path / "a.html")).words
+    assert demo_warning(known) is None and HINT in words and "These numbers mean nothing" not in words
+    show_results([known])
+    assert capsys.readouterr().err == f"{HINT}\n"
+
+    unknown = scene_run(tmp_path, ["scene_001", "photo"], (0, 1, "riding"), ("person", "cup", "box"))
     warning = demo_warning(unknown)
-    assert warning and (warning["n"], warning["of"], warning["words"]) == (2, 2, ["person", "riding"])
-    assert "These numbers mean nothing." in Page(render_report(unknown, tmp_path / "b.html")).words
-    assert demo_warning(known) is None and demo_warning(make_run(tmp_path, "other", strange)) is None
+    assert warning and warning.words == ("person", "riding") and not warning.more
+    assert warning.sentences == (
+        "Of 2 pictures, 1 is no such scene.",
+        "Of 2 scored relations, 2 use words that it does not know:",
+    )
+    for page in (render_report(unknown, tmp_path / "b.html"), render_ranking([known, unknown], tmp_path / "c.html")):
+        assert "Of 2 pictures, 1 is no such scene." in Page(page).words and "person, riding." in Page(page).words
+    show_results([unknown])
+    assert f"drawn: {warning.text}\n" == capsys.readouterr().err
+    assert warning.text.startswith("These numbers mean nothing. ") and warning.text.endswith("person, riding.")
+
+    photo = scene_run(tmp_path, ["photo"], (0, 1, "left of"), ("dog", "cup", "box"))
+    assert (found := demo_warning(photo)) and found.text.endswith("Of 1 picture, 1 is no such scene.")
+    assert demo_warning(make_run(tmp_path, "other", [graph("a", [(0, 1, "riding")])])) is None
+
+
+def nothing_runs(folder: Path) -> list[tuple[Run, str]]:
+    """Runs in which nothing was scored, each with what is to be said of it."""
+    lonely = graph("a", [], ("dog",))
+    selfish = graph("a", [(0, 0, "near"), (1, 1, "near")])
+    full = graph("a", [(0, 1, "left of"), (1, 2, "on"), (0, 2, "on")])  # p = 3, k = 3
+    (folder / "pictures").mkdir(exist_ok=True)
+    (folder / "pictures" / "broken.png").write_bytes(b"no picture")
+    broken = graph("broken", [(0, 1, "on")])
+    none = "The predictions hold no relation for these pictures."
+    return [
+        (
+            make_run(folder, "lonely", [lonely, graph("b", [], ())]),
+            f"No picture has a defined score: 2 have fewer than two objects with a box. {none}",
+        ),
+        (make_run(folder, "empty", [graph("a", [])]), f"No relation was scored; 1 picture counts as 0. {none}"),
+        (
+            make_run(folder, "selfish", [selfish, {**lonely, "image_id": "b", "file_name": "b.png"}]),
+            "No relation was scored; 1 picture counts as 0. The others have no defined score: 1 has fewer than two "
+            "objects with a box. Of 2 predicted relations none was scored: 2 relate an object to itself.",
+        ),
+        (
+            make_run(folder, "literal", [full], penalty="literal"),
+            "No picture has a defined score: 1 has p − k of 0 or less, where eq. 3 as printed has no value.",
+        ),
+        (
+            make_run(folder, "broken", [broken], on_bad_image="skip"),
+            "No picture has a defined score: 1 could not be read. Of 1 predicted relation none was scored: 1 belongs to "
+            "a picture that could not be read.",
+        ),
+        (
+            make_run(
+                folder, "nan", [graph("a", [(0, 1, "left of")])], encoder=FakeEncoder({"dog left of cup": math.nan})
+            ),
+            "No picture has a defined score: 1 got no finite number from the model. Of 1 predicted relation none was "
+            "scored: 1 got no finite number from the model.",
+        ),
+    ]
+
+
+def test_a_score_of_nothing_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pictures(tmp_path / "pictures", "a", "b")
+    for run, why in nothing_runs(tmp_path):
+        assert why_nothing(run) == why
+        assert why in Page(render_report(run, tmp_path / "report.html")).words
+        assert f"{run.name}: {why}" in Page(render_ranking([run], tmp_path / "report.html")).words
+        show_results([run])
+        assert why in capsys.readouterr().out
+    scored = make_run(tmp_path, "scored", [graph("a", [(0, 1, "on")]), graph("b", [])])
+    assert why_nothing(scored) == ""
+
+
+def test_what_was_not_scored_is_listed_with_its_reason(tmp_path: Path) -> None:
+    predictions = [graph("a", [(0, 1, "on"), (2, 2, "on")])]
+    gold = [graph("a", []), graph("b", [])]
+    run = make_run(tmp_path, "mine", predictions, gold, missing="zero")
+    assert left_out(run, Pictures(run)) == [
+        ("a", "box on box", "subject and object are the same"),
+        ("b", "(the whole picture)", "is not in the predictions, counts as 0"),
+    ]
+    run = make_run(tmp_path, "mine", [*predictions, graph("b", [], ("dog",))])
+    assert ("b", "(the whole picture)", "has fewer than two objects with a box") in left_out(run, Pictures(run))
+
+
+def test_a_limit_is_told(tmp_path: Path) -> None:
+    """A signature with `limit:N`: the head of both pages and the part on what was left out say so."""
+    run = make_run(tmp_path, "mine", [graph("a", [(0, 1, "on")])], REFERENCES[:1])
+    assert first_only(run) == ""
+    for count, words in (("1", "the first reference only"), ("1200", "the first 1,200 references only")):
+        result = {**run.result, "signature": f"{run.result['signature']}|limit:{count}"}
+        limited = replace(run, result=result)
+        assert first_only(limited) == words
+        page = Page(render_report(limited, tmp_path / "report.html")).words
+        assert f"Over 1 relation in 1 picture, {words}." in page and f"Scored are {words}; what comes after" in page
+        assert f"1 system, {words}" in Page(render_ranking([limited], tmp_path / "ranking.html")).words
+    bare = make_run(tmp_path, "bare", [graph("a", [(0, 1, "on")])])
+    assert first_only(replace(bare, inputs={"limit": 2})) == "the first 2 predictions only"
+
+
+def test_every_count_has_words_that_agree_with_it(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "mine", [graph("a", [(0, 1, "on")])], REFERENCES[:1], bootstrap=20)
+    counts = {key for key in run.result if key.startswith("n_")}
+    assert counts <= {*SCOPE, *SKIPPED} and "n_ref" in counts
+    page = Page(render_report(run, tmp_path / "report.html")).words
+    assert "1 picture in the run n_images" in page and "1 relation scored n_relations" in page
+    assert "0 repeats of a relation in the same picture; merged into one n_duplicates" in page
+    assert not [words for words in (*SCOPE.values(), *SKIPPED.values()) if set("{|}") & set(agreed(words, 1))]
+    other = replace(run, result={**run.result, "n_new": 3, "n_newer": 0})
+    page = Page(render_report(other, tmp_path / "report.html")).words
+    assert "3 (a count of another version of sgeval) n_new" in page
+
+
+def test_cards_show_what_was_scored(tmp_path: Path) -> None:
+    labels = ("person_1", "tree-merged", "box")
+    predictions = [graph("a", [(0, 1, "next_to")], labels)]
+    run = make_run(tmp_path, "mine", predictions)
+    (item,) = scored_items(run)
+    made = card(run, item, Pictures(run))
+    assert (made.subject, made.predicate, made.object, made.text) == ("person", "next to", "tree", "")
+    assert made.drawing.overlay and made.drawing.overlay.object.tag == "tree"
+    run = make_run(tmp_path, "mine", predictions, normalisation="none", template="a {subject} {predicate} a {object}")
+    made = card(run, scored_items(run)[0], Pictures(run))
+    assert (made.subject, made.predicate, made.object) == ("person_1", "next_to", "tree-merged")
+    assert made.text == "a person_1 next_to a tree-merged"
+    assert f"Scored as: {made.text}" in Page(render_report(run, tmp_path / "report.html")).words
+    said = {"one": "next_to", "two": "under"}
+    runs = [make_run(tmp_path, name, [graph("a", [(0, 1, word)], labels)]) for name, word in said.items()]
+    page = Page(render_ranking(runs, tmp_path / "ranking.html")).words
+    assert "person next to tree" in page and "tree-merged" not in page
+
+
+@pytest.mark.parametrize("ranking", [False, True])
+def test_a_page_replaces_nothing_but_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranking: bool) -> None:
+    run = make_run(tmp_path, "mine", [graph("a", [(0, 1, "on")])])
+
+    def render(out: Path, images: Path | None = None) -> Path:
+        return render_ranking([run], out, images) if ranking else render_report(run, out, images)
+
+    page = render(tmp_path / "page.html")
+    assert render(page).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+    module = "sgeval.report.ranking" if ranking else "sgeval.report.single"
+    monkeypatch.setattr(f"{module}.write_page", lambda *_: pytest.fail("rendered before it was refused"))
+    other = tmp_path / "other.html"
+    other.write_text("<!doctype html><title>Mine</title>")
+    link, pipe = tmp_path / "link.html", tmp_path / "pipe"
+    link.symlink_to(page)
+    os.mkfifo(pipe)
+    for out, words in (
+        (run.folder / "results.json", "expected a new name or an earlier page of sgeval, got another file"),
+        (other, "expected a new name or an earlier page of sgeval, got another file"),
+        (tmp_path, "expected the name of a file, got a folder"),
+        (link, "expected a regular file or a new name, got a link"),
+        (pipe, "expected a regular file or a new name, got a device, a pipe or a socket"),
+    ):
+        with pytest.raises(SgevalError, match=re.escape(f"{out}: {words}")):
+            render(out)
+    assert other.read_text() == "<!doctype html><title>Mine</title>" and link.is_symlink() and pipe.is_fifo()
+    assert read_run(run.folder).result == run.result
+    with pytest.raises(SgevalError, match=r'^images: expected a folder, got ".*nope"$'):
+        render(tmp_path / "new.html", images=tmp_path / "nope")
+
+
+def test_atomic_write_replaces_only_files_and_names_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    file.write_text("old")
+    for path in (pipe, tmp_path):
+        with pytest.raises(SgevalError, match=re.escape(str(path))), atomic_write(path) as out:
+            out.write("new")
+    assert pipe.is_fifo()
+    with pytest.raises(NotADirectoryError) as caught, atomic_write(file / "x.html") as out:
+        out.write("new")
+    assert caught.value.filename == str(file)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a full disk says it: without a name
+
+    monkeypatch.setattr("sgeval.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught, atomic_write(file) as out:
+        out.write("new")
+    assert caught.value.filename == str(file) and file.read_text() == "old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "pipe"]
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), f"{tmp_path}/.file.x1y2z3")
+
+    monkeypatch.setattr("sgeval.files.tempfile.mkstemp", refused)
+    with pytest.raises(PermissionError) as denied, atomic_write(file) as out:
+        out.write("new")
+    assert denied.value.filename == str(file)
+
+
+def test_the_demo_replaces_only_a_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeEncoder(name="demo")
+    monkeypatch.setattr(demo, "BOOTSTRAP", 0)
+    monkeypatch.setattr(demo, "SYSTEMS", ("good",))
+    monkeypatch.setattr(demo, "score", lambda rows, **given: score(rows, **(given | {"model": fake})))
+    out = tmp_path / "demo"
+    for _ in range(2):  # the second replaces the first
+        assert demo.run_demo(out).report == out / "report.html"
+
+    monkeypatch.setattr(demo, "score", lambda *_, **__: pytest.fail("scored before it was refused"))
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(SgevalError, match="file: expected a folder, got a file"):
+        demo.run_demo(file)
+    with pytest.raises(NotADirectoryError) as caught:
+        demo.run_demo(file / "demo")
+    assert str(file) in caught.value.filename and file.read_text() == "mine"
+
+    mine = make_run(tmp_path, "good", [graph("a", [(0, 1, "on")])])
+    mine.folder.rename(tmp_path / "good")  # a run of one's own by that name
+    (tmp_path / "notes" / "good").mkdir(parents=True)
+    (tmp_path / "notes" / "good" / "notes.txt").write_text("mine")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "good").write_text("mine")
+    for place in (tmp_path, tmp_path / "notes", tmp_path / "plain"):
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        with pytest.raises(SgevalError, match="holds good, which `sgeval demo` did not make"):
+            demo.run_demo(place)
+        assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "report.html").write_text("mine")
+    with pytest.raises(SgevalError, match="expected a new name or an earlier page of sgeval"):
+        demo.run_demo(tmp_path / "page")
 
 
 def test_extremes_share_no_relation_and_a_long_tail_is_folded(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from sgeval.phrases import canonical
 from sgeval.relclip import Item
-from sgeval.report.single import scored_items
+from sgeval.report.facts import scored_items
 from sgeval.report.text import number, signature_parts
 from sgeval.runs import Run
 from sgeval.summary import mean

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
+from sgeval.errors import one_line
 from sgeval.relclip.rows import Corners
-from sgeval.report.text import hundred, visible
+from sgeval.report.text import hundred
 
 SIDE = 320  # the longest side of a drawing of a crop, in its own units and at most in stored pixels
 CONTEXT = 0.12  # what is shown around the crop, as a share of its longest side
@@ -165,7 +166,7 @@ def _tag(rect: _Rect, label: str, width: float, height: float, above: bool) -> _
 
 def _fitting(label: str, room: float) -> tuple[str, float]:
     """As much of a label as fits, and its width."""
-    text = visible(label)
+    text = one_line(label)
     taken = 10.0
     for index, char in enumerate(text):
         step = TAG_FONT if east_asian_width(char) in "WF" else 0.6 * TAG_FONT

@@ -8,8 +8,23 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sgeval.files import atomic_write
-from sgeval.report.text import visible
+from sgeval import __version__
+from sgeval.errors import SgevalError, one_line
+from sgeval.files import atomic_write, check_replaceable
+
+MARK = b'<meta name="generator" content="sgeval '
+"""What every page of ours has near its beginning."""
+HEAD = 1024  # bytes of a page in which the mark stands
+
+
+def check_target(out: Path) -> None:
+    """Refuse to write a page over anything but an earlier one. Raises `SgevalError`, `OSError` when it cannot be read."""
+    check_replaceable(out)
+    if not out.exists():
+        return
+    with out.open("rb") as file:
+        if MARK not in file.read(HEAD):
+            raise SgevalError(f"{out}: expected a new name or an earlier page of sgeval, got another file")
 
 
 def write_page(template: str, data: Mapping[str, Any], out: Path) -> Path:
@@ -22,7 +37,7 @@ def write_page(template: str, data: Mapping[str, Any], out: Path) -> Path:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("sgeval", "report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -30,8 +45,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["version"] = __version__
+    return environment
 
 
 def _shown(value: object) -> object:
     """Every value that a template prints: the output of our own macros as it is, all else as visible text."""
-    return value if isinstance(value, Markup) else visible(str(value))
+    return value if isinstance(value, Markup) else one_line(str(value))

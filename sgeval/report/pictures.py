@@ -11,12 +11,12 @@ from typing import TypeGuard
 
 from PIL import Image
 
-from sgeval.errors import BadImage
+from sgeval.errors import BadImage, SgevalError, shown
 from sgeval.images import load_image
 from sgeval.relclip import ImageRow, Item
 from sgeval.relclip.rows import Corners
 from sgeval.report.draw import SIDE, Overlay, Window, overlay, shown_window
-from sgeval.report.text import cut
+from sgeval.report.text import cut, spoken
 from sgeval.runs import Run
 
 QUALITY = 82
@@ -31,11 +31,22 @@ class Drawing:
     reason: str | None = None
 
 
+def check_folder(folder: Path | None) -> None:
+    """Refuse a folder of pictures that is none."""
+    if folder is not None and not folder.is_dir():
+        raise SgevalError(f"images: expected a folder, got {shown(str(folder))}")
+
+
 class Pictures:
-    """The pictures of a run, read when needed; the last one is kept."""
+    """The pictures of a run, read when needed; the last one is kept.
+
+    `folder`: where they are, if no longer where the run says. Raises `SgevalError` when that is no folder.
+    """
 
     def __init__(self, run: Run, folder: Path | None = None) -> None:
+        check_folder(folder)
         self.folder = folder or run.images
+        self.normalisation = run.options.normalisation
         self.rows: Mapping[str, ImageRow] = {row.image_id: row for row in run.rows.images}
         self._last: tuple[str, Image.Image] | None = None
 
@@ -50,7 +61,8 @@ class Pictures:
             return Drawing(None, None, cut(self.plain(str(fault)), 240))
         crop = item.crop if _usable(item.crop) else None
         window = shown_window([*boxes, *([crop] if crop else [])], *image.size)
-        over = overlay(window, boxes[0], boxes[1], (item.subject, item.object), crop, arrow)
+        subject, _, obj = spoken(item.subject, item.predicate, item.object, self.normalisation)
+        over = overlay(window, boxes[0], boxes[1], (subject, obj), crop, arrow)
         return Drawing(jpeg_uri(image, window), over)
 
     def plain(self, words: str) -> str:

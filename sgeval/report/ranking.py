@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgeval.errors import SgevalError
+from sgeval.relclip import Item
 from sgeval.report.compare import (
     KINDS,
     Difference,
@@ -18,10 +19,12 @@ from sgeval.report.compare import (
     reference_predicates,
     signature_differences,
 )
-from sgeval.report.page import write_page
-from sgeval.report.pictures import Drawing, Pictures
-from sgeval.report.single import is_demo, scored_items, why_no_interval
-from sgeval.report.text import cut, hundred, interval, metric_name, number, percent, safe_link
+from sgeval.report.demo_model import HINT, demo_warning, is_demo
+from sgeval.report.facts import first_only, scored_items, why_nothing
+from sgeval.report.page import check_target, write_page
+from sgeval.report.pictures import Drawing, Pictures, check_folder
+from sgeval.report.single import why_no_interval
+from sgeval.report.text import cut, hundred, interval, metric_name, number, safe_link, share, spoken
 from sgeval.runs import Run
 
 STATEMENTS = 3  # relations of one system shown on one pair
@@ -97,11 +100,13 @@ def render_ranking(
 
     Runs with different signatures, pictures or references are listed with what differs, and not ranked. `images`: the
     folder of the pictures, where it is no longer the one of the runs. `links`: from a run's name to the relative
-    address of its own report; any other address is left out. Raises `SgevalError` without a run, `OSError` when `out`
-    cannot be written.
+    address of its own report; any other address is left out. Raises `SgevalError` without a run, when `out` is there and
+    is no earlier page, and when `images` is no folder; `OSError` when `out` cannot be written.
     """
     if not runs:
         raise SgevalError("ranking: expected at least one run, got none")
+    check_target(out)
+    check_folder(images)
     hindered = obstacles(runs)
     if not hindered:
         runs = [runs[index] for index in order(runs)]
@@ -115,7 +120,10 @@ def render_ranking(
         ],
         "rows": rows(runs, names, links or {}, ranked=not hindered),
         "statements": [] if hindered else statements(runs, names),
-        "is_demo": any(map(is_demo, runs)),
+        "warning": next(filter(None, map(demo_warning, runs)), None),
+        "hint": HINT if any(map(is_demo, runs)) else "",
+        "without": [(name, why) for name, why in zip(names, map(why_nothing, runs), strict=True) if why],
+        "first_only": "" if hindered else first_only(runs[0]),
         "with_references": all(run.rows.with_references for run in runs),
         "kinds": [] if hindered or len(runs) < 2 else kind_rows(runs, names),
         "differences": [] if hindered else cards(runs, names, images),
@@ -206,22 +214,23 @@ def kind_rows(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[str, list
 
 
 def _cells(shares: Sequence[KindShare]) -> list[KindCell]:
-    whole = sum(share.n for share in shares)
-    return [KindCell(KINDS[share.kind], percent(share.n, whole), share.n, hundred(share.mean)) for share in shares]
+    whole = sum(part.n for part in shares)
+    return [KindCell(KINDS[part.kind], share(part.n, whole), part.n, hundred(part.mean)) for part in shares]
 
 
 def cards(runs: Sequence[Run], names: Sequence[str], images: Path | None) -> list[DifferenceCard]:
     """The largest differences, drawn."""
     pictures = [Pictures(run, images) for run in runs]
-    return [_card(row, names, pictures) for row in differences(runs)]
+    return [_card(row, names, pictures, runs[0].options.normalisation) for row in differences(runs)]
 
 
-def _card(row: Difference, names: Sequence[str], pictures: Sequence[Pictures]) -> DifferenceCard:
+def _card(row: Difference, names: Sequence[str], pictures: Sequence[Pictures], normalisation: str) -> DifferenceCard:
     """One difference, drawn as the best relation has it: its subject is the pair's first object."""
     everything = [(position, item) for position, items in row.said for item in items]
     position, best = max(everything, key=lambda found: found[1].score or 0.0)
     first, second = best.pair or (row.first, row.second)
-    names_of = {first: cut(best.subject), second: cut(best.object)}
+    subject, _, obj = spoken(best.subject, best.predicate, best.object, normalisation)
+    names_of = {first: cut(subject), second: cut(obj)}
     references = [
         Said(names_of[ends[0]], cut(predicate), names_of[ends[1]], ends != best.pair)
         for ends, predicates in row.references
@@ -229,10 +238,7 @@ def _card(row: Difference, names: Sequence[str], pictures: Sequence[Pictures]) -
     ]
     systems = []
     for index, items in row.said:
-        said = [
-            Said(cut(item.subject), cut(item.predicate), cut(item.object), item.pair != best.pair, hundred(item.score))
-            for item in items
-        ]
+        said = [_said(item, item.pair != best.pair, normalisation) for item in items]
         systems.append((names[index], said[:STATEMENTS], max(len(said) - STATEMENTS, 0)))
     return DifferenceCard(
         cut(row.image_id),
@@ -242,3 +248,8 @@ def _card(row: Difference, names: Sequence[str], pictures: Sequence[Pictures]) -
         references,
         systems,
     )
+
+
+def _said(item: Item, is_reversed: bool, normalisation: str) -> Said:
+    subject, predicate, obj = spoken(item.subject, item.predicate, item.object, normalisation)
+    return Said(cut(subject), cut(predicate), cut(obj), is_reversed, hundred(item.score))

@@ -5,21 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from sgeval.phrases import canonical, object_words
 from sgeval.relclip import Item, predicate_table
 from sgeval.report import words
+from sgeval.report.demo_model import HINT, demo_warning, is_demo
 from sgeval.report.draw import histogram
-from sgeval.report.page import write_page
+from sgeval.report.facts import WHY_UNDEFINED, first_only, scored_items, undefined_pictures, why_nothing
+from sgeval.report.page import check_target, write_page
 from sgeval.report.pictures import Drawing, Pictures
-from sgeval.report.text import NOTHING, counted, cut, hundred, interval, metric_name, number, signature_parts
+from sgeval.report.text import agreed, counted, cut, hundred, interval, metric_name, number, spoken
 from sgeval.runs import Run
 
 EXTREMES = 6  # best and worst relations shown
 PREDICATES = 25  # predicates shown before the fold
 LEFT_OUT = 20  # relations left out that are listed with their reason
-
-DEMO_OBJECTS = frozenset(("dog", "cat", "ball", "car", "cup", "apple", "box", "table"))
-DEMO_PREDICATES = frozenset(("left of", "right of", "above", "below", "inside", "containing", "on", "under"))
 
 
 @dataclass(frozen=True)
@@ -63,6 +61,8 @@ class Card:
     score: str
     references: str
     """The reference's predicates; empty when the pair has none."""
+    text: str
+    """The text that was scored, where a template makes it another than the three words."""
     drawing: Drawing
 
 
@@ -79,12 +79,14 @@ def render_report(run: Run, out: Path, images: Path | None = None) -> Path:
     """Write the report of a run as one HTML file that needs nothing else, and return its path.
 
     `images`: the folder of the pictures, where it is no longer the one the run was made from. A picture that cannot be
-    found or read is replaced by a line that says so. Raises `OSError` when `out` cannot be written.
+    found or read is replaced by a line that says so. Raises `SgevalError` when `out` is there and is no earlier page, or
+    `images` no folder, and `OSError` when `out` cannot be written.
     """
+    check_target(out)
     best, worst = extremes(run)
     pictures = Pictures(run, images)
     predicates = predicate_rows(run)
-    counts = count_rows(run.result, words.SKIPPED)
+    counts = count_rows(run.result, words.SKIPPED) + other_counts(run.result)
     reasons = left_out(run, pictures)
     data = {
         "name": cut(run.name),
@@ -92,14 +94,15 @@ def render_report(run: Run, out: Path, images: Path | None = None) -> Path:
         "headline": headline(run),
         "scores": score_rows(run),
         "warning": demo_warning(run),
-        "is_demo": is_demo(run),
+        "hint": HINT if is_demo(run) else "",
         "histogram": histogram(scores(run)),
-        "best": [card(item, pictures) for item in best],
-        "worst": [card(item, pictures) for item in worst],
+        "best": [card(run, item, pictures) for item in best],
+        "worst": [card(run, item, pictures) for item in worst],
         "with_references": run.rows.with_references,
         "predicates": predicates[:PREDICATES],
         "tail": predicates[PREDICATES:],
-        "scope": count_rows(run.result, words.SCOPE) + other_counts(run.result),
+        "scope": count_rows(run.result, words.SCOPE),
+        "first_only": first_only(run),
         "skipped": [row for row in counts if row.n],
         "zero": [row for row in counts if not row.n],
         "left_out": reasons[:LEFT_OUT],
@@ -111,33 +114,33 @@ def render_report(run: Run, out: Path, images: Path | None = None) -> Path:
     return write_page("report.html", data, out)
 
 
-def scored_items(run: Run) -> list[Item]:
-    """The scored relations in the order of picture and position."""
-    found = [item for item in run.rows.items if item.status == "scored" and number(item.score) is not None]
-    return sorted(found, key=lambda item: (item.image_id, item.index))
-
-
 def scores(run: Run) -> list[float]:
     """The scores of the scored relations."""
     return [item.score for item in scored_items(run) if item.score is not None]
 
 
 def headline(run: Run) -> dict[str, str]:
-    """The headline's value, interval, and a sentence that says what it is over (or why there is none)."""
+    """The headline's value and interval, what it is over, and why there is none of these."""
     result = run.result
-    value = hundred(result.get(run.metric))
+    value = number(result.get(run.metric))
     ends = interval(result.get(f"{run.metric}_low"), result.get(f"{run.metric}_high"))
     n_images, n_relations = (int(number(result.get(key)) or 0) for key in ("n_scored_images", "n_relations"))
-    over = f"Over {counted(n_relations, 'relation')} in {counted(n_images, 'picture')}."
-    if value == NOTHING:
-        over = "No picture has a defined score, so there is no mean."
-    return {"value": value, "interval": ends, "no_interval": "" if ends else why_no_interval(run), "over": over}
+    over = f"Over {counted(n_relations, 'relation')} in {counted(n_images, 'picture')}"
+    return {
+        "value": hundred(value),
+        "interval": ends,
+        "no_interval": "" if ends or value is None else why_no_interval(run),
+        "over": ", ".join(filter(None, (over, first_only(run)))) + ".",
+        "why": why_nothing(run),
+    }
 
 
 def why_no_interval(run: Run) -> str:
-    """Why a run has no interval."""
+    """Why a score has no interval."""
     if not run.options.bootstrap:
         return "No interval: the run was made without bootstrap."
+    if number(run.result.get("n_scored_images")) == 1:
+        return "No interval: one picture is too few."
     return "No interval: the pictures show no spread."
 
 
@@ -174,14 +177,18 @@ def _why_absent(run: Run, key: str) -> str:
 def count_rows(result: Mapping[str, Any], meanings: Mapping[str, str]) -> list[CountRow]:
     """The counts of a result that `meanings` explains, in its order."""
     found = {key: number(result.get(key)) for key in meanings}
-    return [CountRow(key, int(value), meanings[key]) for key, value in found.items() if value is not None]
+    return [
+        CountRow(key, int(value), agreed(meanings[key], int(value)))
+        for key, value in found.items()
+        if value is not None
+    ]
 
 
 def other_counts(result: Mapping[str, Any]) -> list[CountRow]:
-    """Counts that a newer version may have added, without an explanation."""
+    """Counts that another version may have added."""
     known = {*words.SCOPE, *words.SKIPPED}
     found = {key: number(value) for key, value in result.items() if key.startswith("n_") and key not in known}
-    return [CountRow(cut(key), int(value), "") for key, value in found.items() if value is not None]
+    return [CountRow(cut(key), int(value), words.UNKNOWN) for key, value in found.items() if value is not None]
 
 
 def predicate_rows(run: Run) -> list[PredicateRow]:
@@ -200,24 +207,33 @@ def extremes(run: Run, each: int = EXTREMES) -> tuple[list[Item], list[Item]]:
     return best, ranked[len(best) :][::-1][:each]
 
 
-def card(item: Item, pictures: Pictures) -> Card:
-    """The card of a relation."""
+def card(run: Run, item: Item, pictures: Pictures) -> Card:
+    """The card of a relation, with its words as they were scored."""
+    said = spoken(item.subject, item.predicate, item.object, run.options.normalisation)
+    subject, predicate, obj = map(cut, said)
+    text = item.text or ""
     return Card(
         cut(item.image_id),
-        cut(item.subject),
-        cut(item.predicate),
-        cut(item.object),
+        subject,
+        predicate,
+        obj,
         hundred(item.score),
         cut(", ".join(item.ref_predicates)),
+        "" if text == " ".join(said) else cut(text, 240),
         pictures.draw(item),
     )
 
 
 def left_out(run: Run, pictures: Pictures) -> list[tuple[str, str, str]]:
-    """The relations and pictures that were not scored: picture, what it said, why."""
-    rows = [
-        (row.image_id, -1, "(the whole picture)", row.reason) for row in run.rows.images if row.status == "bad_image"
-    ]
+    """The pictures and relations that were not scored: picture, what it said, why."""
+    undefined = undefined_pictures(run)
+    rows = []
+    for row in run.rows.images:
+        why = agreed(WHY_UNDEFINED[undefined[row.image_id]], 1) if row.image_id in undefined else ""
+        if row.status == "missing":
+            why = ", ".join(filter(None, ("is not in the predictions", why or "counts as 0")))
+        if why:
+            rows.append((row.image_id, -1, "(the whole picture)", row.reason or why))
     rows += [
         (item.image_id, item.index, f"{item.subject} {item.predicate} {item.object}", item.reason or item.status)
         for item in run.rows.items
@@ -225,36 +241,6 @@ def left_out(run: Run, pictures: Pictures) -> list[tuple[str, str, str]]:
     ]
     rows.sort(key=lambda row: row[:2])
     return [(cut(image), cut(said), cut(pictures.plain(why or ""), 240)) for image, _, said, why in rows]
-
-
-def is_demo(run: Run) -> bool:
-    """Whether the run was scored with the demo model."""
-    return signature_parts(str(run.result.get("signature", ""))).get("model") == "demo"
-
-
-def demo_warning(run: Run) -> dict[str, Any] | None:
-    """For a run of the demo model that scored words it does not know: how many relations, and which words."""
-    if not is_demo(run):
-        return None
-    items = scored_items(run)
-    strange = [_strange_words(item) for item in items]
-    if not any(strange):
-        return None
-    found = sorted({word for each in strange for word in each})
-    return {
-        "n": sum(bool(each) for each in strange),
-        "of": len(items),
-        "words": [cut(word, 60) for word in found[:12]],
-        "more": max(len(found) - 12, 0),
-        "objects": sorted(DEMO_OBJECTS),
-        "predicates": sorted(DEMO_PREDICATES),
-    }
-
-
-def _strange_words(item: Item) -> set[str]:
-    ends = {object_words(label) for label in (item.subject, item.object)}
-    strange = {label for label in ends if label.casefold() not in DEMO_OBJECTS}
-    return strange if canonical(item.predicate) in DEMO_PREDICATES else {*strange, item.predicate}
 
 
 def input_rows(inputs: Mapping[str, Any]) -> list[InputRow]:

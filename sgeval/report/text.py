@@ -1,7 +1,10 @@
 """How numbers and strangers' texts are shown in a report: in one place, always the same."""
 
 import math
+import re
 from urllib.parse import urlsplit
+
+from sgeval.phrases import object_words, words
 
 NOTHING = "–"
 LABEL_LENGTH = 120  # characters of a label; a longer one is cut on the page, the run's rows keep it whole
@@ -12,21 +15,7 @@ METRIC_NAMES = {
     "relblipscore": "RelBLIPScore",
 }
 
-
-def visible(text: str) -> str:
-    r"""Text in which every character can be seen: control, bidirectional and other invisible ones become escapes.
-
-    >>> visible("a\x00b\u202ec")
-    'a\\x00b\\u202ec'
-    """
-    return "".join(char if char.isprintable() else _escape(char) for char in text)
-
-
-def _escape(char: str) -> str:
-    code = ord(char)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+_EITHER = re.compile(r"\{([^{}|]*)\|([^{}|]*)\}")
 
 
 def cut(text: object, limit: int = LABEL_LENGTH) -> str:
@@ -65,10 +54,10 @@ def interval(low: object, high: object) -> str:
     return "" if number(low) is None or number(high) is None else f"{hundred(low)} to {hundred(high)}"
 
 
-def percent(part: int, whole: int) -> str:
+def share(part: int, whole: int) -> str:
     """A share in percent with one decimal; a dash of nothing.
 
-    >>> percent(1, 8), percent(0, 0)
+    >>> share(1, 8), share(0, 0)
     ('12.5 %', '–')
     """
     return f"{100 * part / whole:.1f} %" if whole else NOTHING
@@ -81,6 +70,26 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     ('1 picture', '1,200 pictures')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def agreed(text: str, n: int) -> str:
+    """A text whose `{one|many}` parts agree with a number.
+
+    >>> agreed("{relation|relations} that {was|were} scored", 1)
+    'relation that was scored'
+    """
+    return _EITHER.sub(lambda found: found[1] if n == 1 else found[2], text)
+
+
+def spoken(subject: str, predicate: str, object: str, normalisation: str) -> tuple[str, str, str]:
+    """The three labels of a triplet as the scored text holds them.
+
+    >>> spoken("person_1", "sitting_on", "tree-merged", "words")
+    ('person', 'sitting on', 'tree')
+    """
+    if normalisation != "words":
+        return subject, predicate, object
+    return object_words(subject), words(predicate), object_words(object)
 
 
 def metric_name(key: str) -> str:

@@ -37,27 +37,44 @@ PENALTIES: Mapping[str, str] = {
 }
 
 SCOPE: Mapping[str, str] = {
-    "n_images": "pictures in the run",
-    "n_scored_images": "pictures with a defined score; the headline is their mean",
-    "n_predicted": "relations predicted",
-    "n_relations": "relations scored",
-    "n_ref": "scored relations whose ordered pair has a reference",
+    "n_images": "{picture|pictures} in the run",
+    "n_scored_images": "{picture|pictures} with a defined score; the headline is {its score|their mean}",
+    "n_predicted": "{relation|relations} predicted",
+    "n_relations": "{relation|relations} scored",
+    "n_ref": "scored {relation|relations} whose ordered pair has a reference",
 }
-"""Counts that say how much was scored."""
+"""Counts that say how much was scored. `{one|many}` agrees with the count."""
 
 SKIPPED: Mapping[str, str] = {
-    "n_empty": "pictures with two or more objects and no scored relation (they score 0, or are left out on request)",
-    "n_undefined": "pictures without a defined score, for instance with fewer than two objects; left out of the mean",
-    "n_undefined_relations": "relations for which the model gave no finite number; left out",
-    "n_guarded": "pictures with next to no pair left untried, where eq. 3 has no usable value; the guard's is taken",
-    "n_duplicates": "repeats of a relation in the same picture; merged into one",
-    "n_self": "relations of an object with itself; left out",
-    "n_unmatched": "relations whose boxes match no pair of the reference; left out",
-    "n_invalid": "records, objects and relations that break the rules of the format; left out",
-    "n_bad_images": "pictures that could not be read; left out with their relations",
-    "n_missing": "pictures that the predictions lack; they score 0",
-    "n_clipped_boxes": "boxes that stick out of their picture; cut at its edge",
-    "n_endpoint_cut": "scored relations where the model's own crop loses over half of the subject or of the object",
-    "n_truncated": "texts longer than the model reads; cut at the end",
+    "n_empty": (
+        "{picture|pictures} with two or more objects and no scored relation "
+        "({it scores|they score} 0, or {is|are} left out on request)"
+    ),
+    "n_undefined": (
+        "{picture|pictures} without a defined score, for instance with fewer than two objects; left out of the mean"
+    ),
+    "n_undefined_relations": "{relation|relations} for which the model gave no finite number; left out",
+    "n_guarded": (
+        "{picture|pictures} with next to no pair left untried, where eq. 3 has no usable value; the guard's is taken"
+    ),
+    "n_duplicates": "{repeat|repeats} of a relation in the same picture; merged into one",
+    "n_self": "{relation|relations} of an object with itself; left out",
+    "n_unmatched": "{relation|relations} whose boxes match no pair of the reference; left out",
+    "n_invalid": "faulty {record, object or relation|records, objects and relations} of the input; left out",
+    "n_invalid_relations": (
+        "of these: {relation that breaks|relations that break} the format, or whose objects are unknown, without a box "
+        "or outside the picture"
+    ),
+    "n_bad_images": "{picture|pictures} that could not be read; left out with {its|their} relations",
+    "n_bad_image_relations": "{relation|relations} of pictures that could not be read; left out",
+    "n_missing": "{picture|pictures} that the predictions lack; scored as 0 where there are two objects or more",
+    "n_clipped_boxes": "{box that sticks|boxes that stick} out of {its|their} picture; cut at the edge",
+    "n_outside_boxes": "{box that lies|boxes that lie} wholly outside {its|their} picture",
+    "n_endpoint_cut": (
+        "scored {relation|relations} where the model's own crop loses over half of the subject or of the object"
+    ),
+    "n_truncated": "scored {relation|relations} whose text is longer than the model reads; the text is cut at its end",
 }
 """Counts of what was skipped, mended or is to be taken with care."""
+
+UNKNOWN = "(a count of another version of sgeval)"
