@@ -77,7 +77,8 @@ def _interval(num: Floats, den: Floats, sum_num: Floats, sum_den: Floats, level:
         estimate = num.sum() / den.sum()
         values = (sum_num / sum_den)[sum_den > 0]
         left_out = (num.sum() - num) / (den.sum() - den)
-    if not math.isfinite(estimate) or np.count_nonzero(den) < 2 or len(values) == 0 or values.min() == values.max():
+    has_spread = len(values) > 0 and not math.isclose(values.min(), values.max(), rel_tol=1e-12)
+    if not math.isfinite(estimate) or np.count_nonzero(den) < 2 or not has_spread:
         return Interval(None, None, None, None)
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])

@@ -1,16 +1,10 @@
 """Shared fixtures: a fake encoder that counts its calls, pictures, random graphs, and the slow reference."""
 
 import hashlib
-import importlib.util
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-
-REFERENCE = Path(__file__).parent / "reference" / "relclip_reference.py"
-TINY_MODELS = Path(__file__).parent / "tiny_models.py"
 
 
 class FakeEncoder:
@@ -174,22 +168,17 @@ def two_objects():
     return make
 
 
-def load_module(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="session")
 def reference():
-    return load_module(REFERENCE)
+    from reference import relclip_reference
+
+    return relclip_reference
 
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory):
     """Folders of tiny transformers models by kind: clip, siglip, blip-2."""
-    tiny = load_module(TINY_MODELS)
+    from tiny_models import KINDS, PARTS, write_folder
+
     root = tmp_path_factory.mktemp("models")
-    return {kind: tiny.write_folder(root / kind, *tiny.PARTS[kind]()) for kind in tiny.KINDS}
+    return {kind: write_folder(root / kind, *PARTS[kind]()) for kind in KINDS}

@@ -11,6 +11,7 @@ import torch
 import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from tiny_models import KINDS, SQUARE, WORDS
 
 from sgeval.encoders import load_encoder
 from sgeval.encoders.aliases import ALIASES, Alias
@@ -20,11 +21,8 @@ from sgeval.encoders.transformers_family import FAMILIES
 from sgeval.errors import ModelUnavailable, SgevalError
 from sgeval.phrases import BLIP_TEMPLATE, DUAL_ENCODER_TEMPLATE
 
-SQUARE = {"height": 32, "width": 32}
-WORDS = ["a", "photo", "of", "dog", "cat", "man", "horse", "on", "table", "left"]  # those the tokenizers know
 BORDERS = {"clip": 75, "siglip": 7, "blip-2": 30}
 """Words that fit: 77 places less start and end; 8 less the end; 32 less [CLS] and [SEP]."""
-KINDS = ("clip", "siglip", "blip-2")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def relclipscore(
     *,
     images: Any,
     references: Iterable[Any] | None = None,
-    model: str | Encoder | None = None,
+    model: str | Path | Encoder | None = None,
     config: str = "clip",
     device: str = "auto",
     precision: str = "fp32",
@@ -86,9 +87,9 @@ def relclipscore(
         Rows of the prediction file format (mappings, records, or rows of a `datasets` table), aligned by `image_id`.
         References are optional; with them the objects (m, matching) are theirs.
     images
-        A folder, a mapping from `image_id`, or a list beside the predictions: paths, PIL images, or uint8 arrays.
+        A folder, a mapping from `image_id`, or a list beside the predictions: paths, PIL images, or arrays of uint8 or uint16.
     model
-        A name (see `sgeval.encoders.load_encoder`) or an object of the form `sgeval.planning.Encoder`.
+        A name or folder (see `sgeval.encoders.load_encoder`) or an object of the form `sgeval.planning.Encoder`.
     config
         `clip`, `negclip`, `siglip`, `blip2`: the default model.
     device, precision, preprocess
@@ -96,7 +97,7 @@ def relclipscore(
     cache
         A folder that keeps embeddings: a second run, or another metric, encodes nothing twice.
     limit
-        Score the first N references (predictions when there are none) only.
+        Score the first N references (predictions when there are none) only, counted after records left out at the border.
     matching, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image
         What moves the number, see `sgeval.relclip.Options` and the card. With `on_invalid="skip"` a prediction whose
         record is left out whole takes its reference out of the mean; with `missing="zero"` too it scores 0, as missing.
@@ -196,7 +197,7 @@ def score_parsed(
     """The same for graphs that have passed the border."""
     if options.matching != "given" and references is None:
         raise SgevalError(f"matching: {shown(options.matching)} needs references")
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1):
         raise SgevalError(f"limit: expected a whole number of 1 or more, got {shown(limit)}")
     gold = references.scenes if references else None
     left_out = predictions.left_out | (references.left_out if references else set())
@@ -209,7 +210,7 @@ def score_parsed(
     template = options.template or encoder.template
     key = KEYS[encoder.score_rule]
     parts = {"metric": key, **encoder.signature(), **options.signature(template, references is not None)}
-    line = signature(parts if limit is None else {**parts, "limit": limit})
+    line = signature(parts if limit is None else {**parts, "limit": int(limit)})
     with ExitStack() as stack:
         embeddings = stack.enter_context(EmbeddingCache(cache)) if cache is not None else None
         journal = stack.enter_context(closing(open_journal(line))) if open_journal else None
