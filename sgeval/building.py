@@ -1,5 +1,6 @@
 """From a checked plain row to a record. What a record knows is what its schema names; the rest is kept in `extra`."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from sgeval.records import Graph, Object, Relation, Role, SceneGraph, TrackPoint, VideoGraph
 from sgeval.schemas import Kind, known_keys
 
+WORDS = ("category", "predicate")
 TUPLES = ("names", "synsets", "merged_ids", "attributes", "attribute_types", "frame_files", "mask_files")
 
 
@@ -36,6 +38,9 @@ class Builder:
         for name in TUPLES:
             if name in values:
                 values[name] = tuple(values[name])
+        for name in WORDS:
+            if name in values:
+                values[name] = sys.intern(str(values[name]))  # the same few words over and over: kept once
         if "bbox" in values:
             values["bbox"] = tuple(map(float, values["bbox"]))
         if "roles" in values:

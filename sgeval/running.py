@@ -49,9 +49,10 @@ def encode_texts(
     encode = _Splitting(encoder.encode_texts, np.concatenate)
     if encoder.score_rule == "itm":  # the texts of a matching head are tokens: cheap, and no embeddings
         journal = cache = None
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # like lengths together: less padding
     parts, cut = [], []
     for number, start in enumerate(bar(range(0, len(texts), batch_size), "texts", "batch")):
-        part = texts[start : start + batch_size]
+        part = [texts[index] for index in order[start : start + batch_size]]
         cut.append(encoder.truncated(part))
         digest = cache_key(*part)
         stored = journal.get("texts", number, digest) if journal else None
@@ -64,7 +65,8 @@ def encode_texts(
         parts.append(found)
     if not parts:
         return TextFeatures(np.zeros((0, 1), dtype=np.float32), np.zeros(0, dtype=bool))
-    return TextFeatures(np.concatenate(parts), np.concatenate(cut))
+    back = np.argsort(order)
+    return TextFeatures(np.concatenate(parts)[back], np.concatenate(cut)[back])
 
 
 def _cached_texts(part: Sequence[str], encoder: Encoder, encode: Callable[[Any], Any], cache: EmbeddingCache) -> Any:

@@ -393,3 +393,17 @@ def test_fc27_arrays_and_pictures_give_the_same_features():
     first = features(demo, [load_image(array)])
     second = features(demo, [load_image(Image.fromarray(array))])
     assert np.abs(first - second).max() < 1e-5
+
+
+@pytest.mark.parametrize("mode", ["shortest", "longest", "squash"])
+def test_the_exact_path_is_open_clips_to_the_last_bit(mode, crops):
+    """Normalised batch by batch on uint8: the same float32 as open_clip's own transform gives crop by crop."""
+    from sgeval.encoders.pixels import Pixels
+
+    mean, std = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+    pixels = Pixels(32, mode, mean, std, fill=(10, 20, 30))
+    own = open_clip.image_transform(
+        32, is_train=False, mean=mean, std=std, resize_mode=mode, interpolation="bicubic", fill_color=(10, 20, 30)
+    )
+    found = pixels.batch([pixels.prepare(crop) for crop in crops], "cpu", torch.float32)
+    assert torch.equal(found, torch.stack([own(crop) for crop in crops]))

@@ -123,7 +123,7 @@ def test_numbers_are_those_of_the_librarys_own_forward(kind, encoders, folders, 
     inputs = tokenizer(texts, return_tensors="pt", return_token_type_ids=False, **padding)
     if kind == "siglip":
         del inputs["attention_mask"]  # it was trained without
-    inputs["pixel_values"] = torch.stack([encoder.prepare(crop) for crop in crops])
+    inputs["pixel_values"] = encoder.pixels.batch([encoder.prepare(crop) for crop in crops], "cpu", torch.float32)
     pillow = transformers.AutoImageProcessor.from_pretrained(folders[kind], backend="pil")
     assert (inputs["pixel_values"] - pillow(crops, return_tensors="pt")["pixel_values"]).abs().max() < 1e-5
     more = {"use_image_text_matching_head": True} if kind == "blip-2" else {}

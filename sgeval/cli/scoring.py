@@ -107,6 +107,7 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
             **setup,
         )
         write_run(job.out, job.name, scoring, inputs)
+        del scoring  # its rows are read back below
     except OSError as fault:
         raise Unfinished(f"{fault.filename or job.out}: cannot be written ({fault.strerror or fault})") from None
     remove_journal(job.out / PROGRESS)

@@ -79,11 +79,15 @@ def score_pairs(
                 picture = _broken(picture, str(outcome))
             elif not broken or options.on_bad_image == "skip":
                 picture = replace(picture, items=judge.items(picture, outcome, places.pop(index)))
+        pictures[index] = _SPENT  # the rows that come out take its place
         images_out.append(picture.row)
         items_out += picture.items
     if broken and options.on_bad_image == "error":
         raise InvalidInput("images", broken)
     return Rows(tuple(images_out), tuple(items_out))
+
+
+_SPENT = Picture(ImageRow("", None, None, None, 0, "missing"), (), {})
 
 
 @dataclass(frozen=True)

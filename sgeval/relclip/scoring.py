@@ -87,7 +87,8 @@ def relclipscore(
         Rows of the prediction file format (mappings, records, or rows of a `datasets` table), aligned by `image_id`.
         References are optional; with them the objects (m, matching) are theirs.
     images
-        A folder, a mapping from `image_id`, or a list beside the predictions: paths, PIL images, or arrays of uint8 or uint16.
+        A folder, a mapping from `image_id`, or a list beside the predictions: paths, PIL images, or
+        arrays of uint8 or uint16.
     model
         A name or folder (see `sgeval.encoders.load_encoder`) or an object of the form `sgeval.planning.Encoder`.
     config
