@@ -86,7 +86,7 @@ def examine(model: str | None = None, pictures: Path | None = None) -> Report:
 
     Raises `SgevalError` for a name of no known form and a folder that is none.
     """
-    from sgeval.encoders.selftest import devices
+    from sgeval.encoders.machine import devices
 
     if pictures is not None and not pictures.is_dir():
         raise SgevalError(f"{pictures}: expected a folder of pictures, found none")
@@ -113,7 +113,7 @@ def hub_settings() -> dict[str, Any]:
 
 
 def _examine(name: str, pictures: Path | None) -> Model:
-    from sgeval.encoders.selftest import reach
+    from sgeval.encoders.machine import reach
 
     alias, _ = check_setup(name, "auto", "fp32", "pil")
     where = reach(name, alias)

@@ -4,6 +4,7 @@ One SQLite file in the run folder, held by one process at a time. A batch that w
 digest of its work is still the same; everything else is done anew.
 """
 
+import errno
 import hashlib
 import json
 import sqlite3
@@ -16,6 +17,7 @@ from sgeval.errors import SgevalError, Unfinished, shown
 
 APPLICATION = 0x53474A4C  # "SGJL"
 FORMAT = 1
+NEEDED = "; about {:,} bytes are needed"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS identity (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -42,7 +44,8 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._base = self._open()
         except (OSError, sqlite3.OperationalError) as fault:
-            raise SgevalError(f"{path}: {_words(fault)}") from None
+            kind = Unfinished if is_full(fault) else SgevalError
+            raise kind(f"{path}: {_words(fault)}{NEEDED.format(65_536) if is_full(fault) else ''}") from None
         if not resume:
             with self._room(0), self._base:
                 self._base.execute("DELETE FROM identity")
@@ -51,10 +54,11 @@ class Journal:
 
     def get(self, kind: str, number: int, digest: str) -> bytes | None:
         """The payload of a committed batch; nothing when there is none, or none of this digest."""
-        found = self._base.execute(
-            "SELECT payload, check_sum FROM batches WHERE kind = ? AND number = ? AND digest = ?",
-            (kind, number, digest),
-        ).fetchone()
+        question = "SELECT payload, check_sum FROM batches WHERE kind = ? AND number = ? AND digest = ?"
+        try:
+            found = self._base.execute(question, (kind, number, digest)).fetchone()
+        except sqlite3.DatabaseError:  # damaged beneath us: done anew
+            return None
         return found[0] if found and found[1] == _sum(found[0]) else None
 
     def put(self, kind: str, number: int, digest: str, payload: bytes) -> None:
@@ -68,6 +72,12 @@ class Journal:
     def close(self) -> None:
         """Let go of the file; it stays for a later run."""
         self._base.close()
+
+    def finish(self) -> None:
+        """Delete the file, while nobody else can take it: the run is complete."""
+        for ending in ("", "-journal"):
+            Path(f"{self.path}{ending}").unlink(missing_ok=True)
+        self.close()
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -88,7 +98,8 @@ class Journal:
             base.execute("PRAGMA synchronous = FULL")
             application = base.execute("PRAGMA application_id").fetchone()[0]
             version = base.execute("PRAGMA user_version").fetchone()[0]
-            if application not in (0, APPLICATION):
+            is_new = application == 0 and base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            if application != APPLICATION and not is_new:
                 raise sqlite3.DatabaseError("made by another program")
             if version > FORMAT:
                 raise SgevalError(f"{self.path}: expected a journal of format {FORMAT}, got {version}, a newer one")
@@ -125,7 +136,15 @@ class Journal:
         try:
             yield
         except (OSError, sqlite3.Error) as fault:
-            raise Unfinished(f"{self.path}: {_words(fault)} (about {2 * size + 65_536:,} bytes are needed)") from None
+            raise Unfinished(f"{self.path}: {_words(fault)}{NEEDED.format(2 * size + 65_536)}") from None
+
+
+def is_full(fault: Exception) -> bool:
+    """Whether a disk or a quota is full, in the words of SQLite or of the system."""
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return (isinstance(fault, OSError) and fault.errno in full) or any(
+        word in str(fault) for word in ("full", "disk I/O")
+    )
 
 
 def _sum(payload: bytes) -> str:
@@ -134,17 +153,13 @@ def _sum(payload: bytes) -> str:
 
 def _words(fault: Exception) -> str:
     text = str(fault)
+    if is_full(fault):
+        return f"cannot be written, the disk or a quota may be full ({text})"
     if "locked" in text:
         return "another process is working on this run"
     if isinstance(fault, OSError):
         return f"cannot be written ({fault.strerror or text})"
     return f"cannot be written ({text})"
-
-
-def remove_journal(path: Path) -> None:
-    """Delete a journal that nobody holds: its run is complete."""
-    for ending in ("", "-journal", "-wal", "-shm"):
-        Path(f"{path}{ending}").unlink(missing_ok=True)
 
 
 def _set_aside(path: Path) -> Path:

@@ -72,7 +72,7 @@ class PicturePlan:
     source: Any
     size: Size
     stamp: str = ""
-    """Tells a picture from another that has come in its place: a file's length, where it is a file."""
+    """Tells a picture from another that has come in its place: name, length and time of change, where it is a file."""
     unions: list[Rect] = field(default_factory=list)
     texts: list[dict[int, int]] = field(default_factory=list)
     """Union by union: the numbers of its texts, each with its place."""

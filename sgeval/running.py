@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.metadata import version
 from os import cpu_count
 from typing import Any, Literal
 
@@ -27,6 +28,8 @@ _Scores = list[Floats | BadImage]
 BAR_DELAY = 2  # seconds before a progress bar shows
 GPU_READERS = 16  # threads that decode and prepare for a GPU, cores permitting; beside a busy CPU one is enough
 AHEAD = 2  # batches a reader that are prepared before they are needed
+CROPS_AHEAD = 2048  # and no more crops than these, about 300 MB at 224 pixels
+PAIRS = 128  # (region, text) pairs that a matching head is given at once; their image features are large
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def score_pictures(
     out = _Ordered()
     commits = _Commits(texts, _Step(features, encoder, cache), journal, on_bad_image)
     window: deque[tuple[Batch, _Scores | None, Future[list[Any]] | None]] = deque()
-    with _Reader(encoder, fit, cache is not None) as reader:
+    with _Reader(encoder, fit, batch_size, cache is not None) as reader:
         for batch in batches(out.seen(pictures), batch_size):
             stored = commits.stored(batch)
             window.append((batch, stored, None if stored else reader.submit(batch)))
@@ -122,7 +125,12 @@ class _Commits:
     def stored(self, batch: Batch) -> _Scores | None:
         """The committed scores of a batch."""
         found = self.journal.get("regions", batch.number, batch.digest(self.texts)) if self.journal else None
-        return None if found is None else _unpacked(found, batch)
+        if found is None:
+            return None
+        scores = _unpacked(found, batch)
+        bad = [plan for (_, plan, _), value in zip(batch.members, scores, strict=True) if isinstance(value, BadImage)]
+        # A disk that failed for a moment is no fault of the picture: what can be read by now is scored.
+        return scores if all(isinstance(_decoded(plan), BadImage) for plan in bad) else None
 
     def scores(self, batch: Batch, stored: _Scores | None, future: Future[list[Any]] | None) -> _Scores:
         """The scores of a batch: the stored ones, else of the crops that come with `future`."""
@@ -179,7 +187,15 @@ class _Step:
         lengths = [len(texts) for _, texts in work]
         rows = np.repeat(np.arange(len(work)), lengths)
         columns = np.array([text for _, texts in work for text in texts], dtype=np.int64)
-        scores = np.asarray(self.encoder.score(regions[rows], self.features[columns]), dtype=np.float64)
+        step = PAIRS if self.encoder.score_rule == "itm" else max(1, len(rows))
+        try:
+            parts = [
+                self.encoder.score(regions[rows[start : start + step]], self.features[columns[start : start + step]])
+                for start in range(0, len(rows), step)
+            ]
+        except MemoryError as fault:
+            raise OutOfMemory(str(fault) or "no memory for the pairs of a batch") from None
+        scores = np.concatenate(parts).astype(np.float64)
         scores[~np.isfinite(scores)] = np.nan
         return np.split(scores, np.cumsum(lengths)[:-1])
 
@@ -199,18 +215,20 @@ class _Splitting:
         self.limit: int | None = None
 
     def __call__(self, work: Sequence[Any]) -> Any:
-        size = self.limit or len(work)
-        try:
-            parts = [self.function(work[start : start + size]) for start in range(0, len(work), size)]
-        except OutOfMemory as fault:
+        while True:
+            size = self.limit or len(work)
+            try:
+                parts = [self.function(work[start : start + size]) for start in range(0, len(work), size)]
+            except OutOfMemory as fault:
+                reason = str(fault)  # the fault itself keeps what failed alive, and that is the memory we need
+            else:
+                return parts[0] if len(parts) == 1 else self.join(parts)
             if size <= 1:
                 raise Unfinished(
-                    f"memory ran out with one region or text at a time ({fault}); free some of it, or take another device"
-                ) from None
+                    f"memory ran out with one region or text at a time ({reason}); free some of it, or take another device"
+                )
             self.limit = size // 2
             _warn(f"memory ran out: no more than {self.limit} regions or texts are encoded at once from here on")
-            return self(work)
-        return parts[0] if len(parts) == 1 else self.join(parts)
 
 
 class _Reader:
@@ -220,10 +238,10 @@ class _Reader:
     in memory need no copying, and nothing is left behind when a run is killed.
     """
 
-    def __init__(self, encoder: Encoder, fit: Fit, with_cache: bool) -> None:
+    def __init__(self, encoder: Encoder, fit: Fit, batch_size: int, with_cache: bool) -> None:
         is_gpu = str(getattr(encoder, "device", "cpu")).startswith("cuda")
         readers = min(GPU_READERS, cpu_count() or 1) if is_gpu else 1
-        self.ahead = AHEAD * readers
+        self.ahead = min(AHEAD * readers, max(1, CROPS_AHEAD // batch_size))
         self._encoder, self._fit = encoder, fit
         self._prepare: Callable[[Image.Image], Any] = (lambda crop: crop) if with_cache else encoder.prepare
         self._pool = ThreadPoolExecutor(readers, thread_name_prefix="sgeval-reader")
@@ -307,8 +325,12 @@ def fitted(crop: Image.Image, encoder: Encoder, fit: Fit) -> Image.Image:
 
 
 def _space(encoder: Encoder) -> str:
-    """What of an encoder an embedding depends on, beside its crop or text."""
-    return repr(sorted((name, value) for name, value in encoder.signature().items() if name not in ("model", "score")))
+    """What an embedding depends on beside its crop or text: the encoder, its device, and the libraries that compute it."""
+    parts = {name: value for name, value in encoder.signature().items() if name != "score"}
+    if parts.get("weights"):
+        del parts["model"]  # two names of the same weights share their embeddings
+    device = str(getattr(encoder, "device", "cpu")).partition(":")[0]
+    return repr((sorted(parts.items()), device, *map(version, ("torch", "pillow"))))
 
 
 def _warn(words: str) -> None:

@@ -407,3 +407,16 @@ def test_the_exact_path_is_open_clips_to_the_last_bit(mode, crops):
     )
     found = pixels.batch([pixels.prepare(crop) for crop in crops], "cpu", torch.float32)
     assert torch.equal(found, torch.stack([own(crop) for crop in crops]))
+
+
+def test_truncation_is_counted_where_the_end_is_also_the_padding(tmp_path):
+    """SigLIP's tokenizer pads with its end token. By hand: 8 places, one for the end, so 7 words fit."""
+    import transformers
+    from tiny_models import siglip_parts
+
+    siglip_parts()[1].save_pretrained(tmp_path)
+    tokenizer = open_clip.tokenizer.HFTokenizer(str(tmp_path), context_length=8, clean="canonicalize")
+    assert isinstance(tokenizer.tokenizer, transformers.PreTrainedTokenizerBase)
+    assert tokenizer.tokenizer.pad_token_id == tokenizer.tokenizer.eos_token_id
+    tiny = encoder(SIGLIP, tokenizer)
+    assert tiny.truncated(["dog cat man on a table left", "dog cat man on a table left of"]).tolist() == [False, True]

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sgeval.cli.scoring
 import sgeval.runs
 from sgeval.cli.scoring import Job, run_job
 from sgeval.errors import InvalidInput, SgevalError, Unfinished
@@ -51,7 +50,7 @@ def case(tmp_path, random_graphs, fake_encoder, monkeypatch):
             return super().encode_texts(texts).astype(np.float32)
 
     monkeypatch.setattr("sgeval.relclip.setup.load_encoder", lambda *_, **__: Logging())
-    monkeypatch.setattr("sgeval.relclip.setup.check_setup", lambda *_: None)
+    monkeypatch.setattr("sgeval.relclip.setup.check_setup", lambda *_: (None, "cpu"))
     return Case(tmp_path, log)
 
 
@@ -124,7 +123,7 @@ class Steps:
         Journal.put = self.wrap(Journal.put)
         Path.replace = self.wrap(Path.replace)
         sgeval.runs._new_table = self.wrap(sgeval.runs._new_table)
-        sgeval.cli.scoring.remove_journal = self.wrap(sgeval.cli.scoring.remove_journal)
+        Journal.finish = self.wrap(Journal.finish)
 
 
 def all_steps(case) -> int:
@@ -204,7 +203,7 @@ def test_other_options_are_refused(case):
     assert in_child(stopped) == -signal.SIGKILL
     with pytest.raises(SgevalError, match="the unfinished run has batch_size"):
         run_job(case.job("broken", batch_size=BATCH + 1), resume=True)
-    with pytest.raises(SgevalError, match="holds an unfinished run; go on with --resume"):
+    with pytest.raises(SgevalError, match="holds a run that is not complete; go on with --resume"):
         run_job(case.job("broken"))
     (case.folder / "p.jsonl").write_text((case.folder / "p.jsonl").read_text() + "\n")
     with pytest.raises(SgevalError, match="the unfinished run has predictions"):
@@ -252,7 +251,9 @@ def test_a_full_disk_is_unfinished_and_goes_on(case, monkeypatch):
         put(self, *args)
 
     monkeypatch.setattr(Journal, "put", full)
-    with pytest.raises(Unfinished, match=r"progress\.sqlite: cannot be written \(database or disk is full\) \(about"):
+    with pytest.raises(
+        Unfinished, match=r"progress\.sqlite: cannot be written, .* \(database or disk is full\); about"
+    ):
         run_job(case.job())
     assert not (case.folder / "run" / RESULTS).exists()
     run_job(case.job(), resume=True)
@@ -282,7 +283,7 @@ def test_a_disk_that_is_really_full(case):
 
 def test_a_folder_that_cannot_be_written_is_told_before_any_work(case):
     (case.folder / "run").write_text("a file")
-    with pytest.raises(SgevalError, match=r"run.*: cannot be written"):
+    with pytest.raises(SgevalError, match="expected a folder, got the file"):
         run_job(case.job())
     assert case.encoded() == (0, 0)
 
@@ -395,3 +396,54 @@ def test_signals_end_the_command_resumably(case, number, capfd):
     result = CliRunner().invoke(app, [*arguments, "--resume"])
     assert result.exit_code == 0 or "n_invalid" in result.stderr
     assert case.bytes() == case.bytes("whole")
+
+
+def test_a_run_that_was_to_be_replaced_is_not_taken_for_the_new_one(case):
+    """Killed before its first commit, --overwrite leaves old results; --resume then scores, and does not show them."""
+    run_job(case.job())
+
+    def stopped():
+        Steps(0).install()
+        run_job(case.job(penalty="none"), overwrite=True)
+
+    assert in_child(stopped) == -signal.SIGKILL
+    assert case.committed() == (0, 0) and (case.folder / "run" / RESULTS).exists()
+    resumed = run_job(case.job(penalty="none"), resume=True)
+    assert resumed.options.penalty == "none" and resumed.result == run_job(case.job("new", penalty="none")).result
+    with pytest.raises(SgevalError, match="expected one of them, got both"):
+        run_job(case.job(), resume=True, overwrite=True)
+
+
+def test_defaults_that_are_spelt_out_are_the_same_run(case):
+    first = run_job(case.job())
+    again = run_job(case.job(precision="fp32", preprocess="pil", format="sgeval"), resume=True)
+    assert again.result == first.result
+
+
+@pytest.mark.parametrize("tables", ["CREATE TABLE notes (a)", "CREATE TABLE batches (a)"])
+def test_a_database_of_another_program_is_kept(case, tables):
+    """A stranger's SQLite file under the journal's name is set aside with all it holds."""
+    (case.folder / "run").mkdir()
+    base = sqlite3.connect(case.folder / "run" / PROGRESS)
+    base.execute(tables)
+    base.execute(f"INSERT INTO {tables.split()[2]} VALUES (7)")
+    base.commit()
+    base.close()
+    with pytest.warns(UserWarning, match="made by another program"):
+        run_job(case.job(), resume=True)
+    kept = sqlite3.connect(case.folder / "run" / f"{PROGRESS}.set-aside-1")
+    assert kept.execute(f"SELECT a FROM {tables.split()[2]}").fetchall() == [(7,)]
+    kept.close()
+
+
+def test_the_journal_is_held_until_the_results_stand(case, monkeypatch):
+    """While results are written a second process finds the run taken."""
+    write = sgeval.runs.write_run
+
+    def writing(*args):
+        with pytest.raises(SgevalError, match="another process is working on this run"):
+            Journal(case.folder / "run" / PROGRESS, {}, resume=True)
+        return write(*args)
+
+    monkeypatch.setattr("sgeval.cli.scoring.write_run", writing)
+    run_job(case.job())

@@ -1,5 +1,6 @@
 """The commands of `sgeval`: what they are called and what they take."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -28,9 +29,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no umlauts is no reason to fail
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     try:
         app()
     except KeyboardInterrupt:  # while a command was still being loaded
+        say("sgeval: interrupted")
         sys.exit(INTERRUPTED)
 
 
@@ -157,7 +160,11 @@ def score_relclipscore(
         str | None, typer.Option(help="pil (default), or tensor: faster crops, scores move a little.")
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder that keeps embeddings, so that no run encodes them again.")
+        Path | None,
+        typer.Option(
+            help="Folder on a local disk that keeps embeddings, so that no run encodes them again; scores may move in "
+            "their last digits."
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file of these options; flags win over it.")] = None,
@@ -190,7 +197,7 @@ def score_relclipscore(
         print_json(run.result)
     else:
         show_results([run])
-    say(f"Wrote {out}; `sgeval report {out}` makes a page of it")
+    say(f"The run is in {out}; `sgeval report {out}` makes a page of it")
     left_out = {
         key: run.result[key] for key in ("n_invalid", "n_bad_images", "n_undefined_relations") if run.result[key]
     }

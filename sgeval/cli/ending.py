@@ -4,10 +4,11 @@ Exit codes: 0 whole, 2 bad input, 3 incomplete (parts left out and counted, or s
 """
 
 import json
+import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -17,7 +18,7 @@ import typer
 from sgeval.errors import SgevalError, Unfinished
 
 BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 3, 130
-RESUME = "What is done is kept: the same command with --resume goes on from there."
+RESUME = "What was done is kept: the same command with --resume (without --overwrite) goes on from there."
 
 
 def ends_well(command: Callable[..., None]) -> Callable[..., None]:
@@ -49,22 +50,29 @@ def resumable() -> Iterator[None]:
 
     def stop(number: int, _frame: object) -> None:
         for each in before:
-            signal.signal(each, signal.SIG_DFL)
+            signal.signal(each, lambda *_: os._exit(INTERRUPTED))
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # the handlers stay: whoever asks twice wants to leave at once
         say(f"sgeval: interrupted. {RESUME}")
         raise typer.Exit(INTERRUPTED) from None
     except Unfinished as fault:
+        _put_back(before)
         say(f"sgeval: {fault}")
         say(RESUME)
         raise typer.Exit(INCOMPLETE) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    except BaseException:
+        _put_back(before)
+        raise
+    _put_back(before)
+
+
+def _put_back(handlers: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def say(text: str) -> None:

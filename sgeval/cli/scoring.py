@@ -1,16 +1,18 @@
 """From flags and a YAML file to a scored run folder."""
 
 import json
+import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sgeval.errors import SgevalError, Unfinished, one_of, shown
 from sgeval.formats import read_graphs
-from sgeval.journal import Journal, remove_journal
+from sgeval.journal import Journal
 from sgeval.relclip import Options, Setup, make_options, score
-from sgeval.runs import PROGRESS, RESULTS, Run, describe_file, read_run, write_run
+from sgeval.runs import PROGRESS, RESULTS, Run, describe_file, read_run, versions, write_run
 
 DEFAULT_BOOTSTRAP = 1000
 SETUP_NAMES = ("model", "device", "precision", "preprocess")
@@ -72,51 +74,82 @@ class Job:
         found: dict[str, Any] = {"predictions": describe_file(self.predictions), "images": str(self.images.resolve())}
         if self.references:
             found["references"] = describe_file(self.references)
-        names = ("model", "precision", "preprocess", "format", "references_format", "limit")
-        return found | {name: self.settings[name] for name in names if name in self.settings}
+        setup = Setup(**self.setup())
+        found |= {"model": setup.name, "precision": setup.precision, "preprocess": setup.preprocess}
+        found |= {"format": self.form(), "references_format": self.form("references_format")}
+        return found | ({"limit": self.settings["limit"]} if self.settings.get("limit") else {})
+
+    def form(self, name: str = "format") -> str:
+        """The form of the predictions, or of the references, which is the same unless said."""
+        return str(self.settings.get(name) or self.settings.get("format") or "sgeval")
 
 
 def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
-    """Score and write the run folder. With `resume`, go on where a run of the same inputs and options stopped; one that
-    is complete is read and left as it is."""
-    options, setup = job.options(), job.setup()
-    Setup(**setup).check()
+    """Score and write the run folder. With `resume`, go on where a run of the same inputs, options and versions stopped,
+    or where pictures were left out; a complete one is read and left as it is."""
+    if overwrite and resume:
+        raise SgevalError("--resume and --overwrite: expected one of them, got both")
+    options, setup = job.options(), Setup(**job.setup())
+    setup.check()
     inputs = job.inputs()
-    if (job.out / RESULTS).exists() and resume and not (job.out / PROGRESS).exists():
+    if job.out.exists() and not job.out.is_dir():
+        raise SgevalError(f"out: expected a folder, got the file {job.out}")
+    if resume and (job.out / RESULTS).exists() and not (job.out / PROGRESS).exists():
         return _complete(job, inputs, options)
     if not (overwrite or resume):
         _refuse_existing(job.out)
-    form = job.settings.get("format", "sgeval")
+    elif overwrite:
+        _begin(job.out)
+    with ExitStack() as held:  # the journal is held until the results stand: no second process comes between
 
-    def open_journal(signature: str) -> Journal:
-        identity = {**inputs, **asdict(options), "signature": signature}
-        texts = {name: json.dumps(value, sort_keys=True) for name, value in identity.items()}
-        return Journal(job.out / PROGRESS, texts, resume=resume)
+        def open_journal(signature: str) -> Journal:
+            identity = {
+                **inputs,
+                **asdict(options),
+                "signature": signature,
+                "device": setup.device_kind(),
+                **versions(),
+            }
+            texts = {name: json.dumps(value, sort_keys=True) for name, value in identity.items()}
+            opened.append(held.enter_context(closing(Journal(job.out / PROGRESS, texts, resume=resume))))
+            return opened[0]
 
-    try:
+        opened: list[Journal] = []
+        form = job.form()
         scoring = score(
             read_graphs(job.predictions, form),
             images=job.images,
-            references=read_graphs(job.references, job.settings.get("references_format", form))
-            if job.references
-            else None,
+            references=read_graphs(job.references, job.form("references_format")) if job.references else None,
             limit=job.settings.get("limit"),
             options=options,
             cache=job.settings.get("cache"),
             open_journal=open_journal,
-            **setup,
+            **job.setup(),
         )
-        write_run(job.out, job.name, scoring, inputs)
+        try:
+            result = write_run(job.out, job.name, scoring, inputs)
+        except OSError as fault:
+            raise Unfinished(f"{fault.filename or job.out}: cannot be written ({fault.strerror or fault})") from None
         del scoring  # its rows are read back below
-    except OSError as fault:
-        raise Unfinished(f"{fault.filename or job.out}: cannot be written ({fault.strerror or fault})") from None
-    remove_journal(job.out / PROGRESS)
+        if not result["n_bad_images"]:  # else it stays: pictures that are mended can be scored with --resume
+            opened[0].finish()
     return read_run(job.out)
+
+
+def _begin(out: Path) -> None:
+    """Mark a folder whose run is being replaced: from here on its old results are not what was asked for."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / PROGRESS).touch()
+    except OSError as fault:
+        raise SgevalError(f"{out}: cannot be written ({fault.strerror})") from None
 
 
 def _refuse_existing(out: Path) -> None:
     if (out / PROGRESS).exists():
-        raise SgevalError(f"{out}: holds an unfinished run; go on with --resume, or start again with --overwrite")
+        raise SgevalError(
+            f"{out}: holds a run that is not complete; go on with --resume, or start again with --overwrite"
+        )
     if (out / RESULTS).exists():
         raise SgevalError(f"{out}: holds a run already; name another folder or give --overwrite")
 
@@ -124,13 +157,21 @@ def _refuse_existing(out: Path) -> None:
 def _complete(job: Job, inputs: Mapping[str, Any], options: Options) -> Run:
     """The complete run in the folder, when it is the one that is asked for."""
     run = read_run(job.out)
-    before, now = ({**of, **asdict(given)} for of, given in ((run.inputs, run.options), (inputs, options)))
+    before, now = (
+        {**of, **asdict(given), **made}
+        for of, given, made in ((run.inputs, run.options, run.versions), (inputs, options, versions()))
+    )
     for name in {**before, **now}:
         if before.get(name) != now.get(name):
             raise SgevalError(
                 f"{job.out}: holds a complete run with {name} {shown(before.get(name))}, this one has "
                 f"{shown(now.get(name))}; name another folder or give --overwrite"
             )
+    warnings.warn(
+        f"{job.out}: complete already, and left as it is; whether pictures or weights have changed was not looked at "
+        "(--overwrite scores anew)",
+        stacklevel=2,
+    )
     return run
 
 

@@ -28,12 +28,19 @@ def check_precision(precision: str, device: str) -> None:
     """Raise `SgevalError` where half precision has no hardware: it would be emulated, slower than fp32."""
     if precision != "bf16":
         return
-    if device.startswith("cuda"):
-        able, place = torch.cuda.is_bf16_supported(including_emulation=False), "this GPU"
+    kind = torch.device(device).type
+    if kind == "cuda":
+        able, place = gpu_has_bf16(device), "this GPU"
     else:
-        able, place = device != "cpu" or cpu_has_bf16(), "this CPU"
+        able, place = kind != "cpu" or cpu_has_bf16(), "this CPU"
     if not able:
         raise SgevalError(f'precision: "bf16" has no hardware support on {place}; use "fp32"')
+
+
+def gpu_has_bf16(device: str | int) -> bool:
+    """Whether the GPU, by name or number, has bfloat16 in hardware; `cuda` is the current one."""
+    with torch.cuda.device(device):
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
 def cpu_has_bf16() -> bool:

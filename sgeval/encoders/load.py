@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgeval.encoders.aliases import ALIASES, Alias
-from sgeval.errors import ModelUnavailable, one_of, shown
+from sgeval.errors import ModelUnavailable, SgevalError, one_of, shown
 
 if TYPE_CHECKING:
     from sgeval.encoders.device import Precision
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("fp32", "bf16")
 PREPROCESSES = ("pil", "tensor")
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 FORMS = "open_clip:ARCH/TAG, open_clip:ARCH@FILE, hf-hub:ORG/REPO, transformers:ORG/REPO or a folder with their config"
 
 
@@ -99,12 +100,28 @@ def _check_alias(model: str, alias: Alias, encoder: "DualEncoder | ItmEncoder") 
 
 def _unnamed(model: str) -> Alias:
     """An alias for a checkpoint without a row in the table; its score rule follows from its name or its config."""
-    folder = Path(model)
     if model.startswith("transformers:"):
         identifier, _, revision = model.removeprefix("transformers:").partition("@")
+        _check_repository(model, "transformers", identifier)
         return Alias("transformers", identifier, None, revision=revision or None)
-    if folder.is_dir() and (folder / "config.json").is_file() and not (folder / "open_clip_config.json").is_file():
-        return Alias("transformers", model, None)
-    if not folder.is_dir() and not model.startswith(("open_clip:", "hf-hub:")):
+    identifier = model.removeprefix("open_clip:")
+    if identifier.startswith("hf-hub:"):
+        _check_repository(model, "hf-hub", identifier.removeprefix("hf-hub:"))
+    elif not identifier or (identifier == model and not Path(model).is_dir()):  # Path("") is the current folder
+        if Path(model).is_file() or model.endswith(WEIGHTS):
+            raise SgevalError(
+                "model: a file of weights needs an architecture, expected open_clip:ARCH@FILE or the folder with its "
+                f"config, got {shown(model)}"
+            )
         one_of("model", model, ALIASES, more=f", {FORMS}")
-    return Alias("open_clip", model.removeprefix("open_clip:"), None)
+    elif (Path(model) / "config.json").is_file() and not (Path(model) / "open_clip_config.json").is_file():
+        return Alias("transformers", model, None)
+    return Alias("open_clip", identifier, None)
+
+
+def _check_repository(model: str, form: str, identifier: str) -> None:
+    """Refuse what is neither a folder nor a repository's name."""
+    organisation, _, repository = identifier.partition("/")
+    is_folder = form == "transformers" and identifier and Path(identifier).is_dir()
+    if not ((organisation and repository) or is_folder):
+        raise SgevalError(f"model: expected {form}:ORG/REPO, got {shown(model)}")

@@ -51,13 +51,15 @@ class OpenClipTowers:
         return _encode_trimmed(self.model, tokens[:, : int(tokens.argmax(dim=-1).max()) + 1])
 
     def truncated(self, texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Which texts are longer than the model reads: one token of room more would still be filled."""
-        tokens = self._tokenizer(list(texts), context_length=self.text_length + 1)
-        return np.asarray((tokens[:, -1] != self._pad_id()).cpu().numpy())
-
-    def _pad_id(self) -> int:
+        """Which texts are longer than the model reads."""
         inner = getattr(self._tokenizer, "tokenizer", None)
-        return int(getattr(inner, "pad_token_id", None) or 0)
+        if inner is not None:  # a tokenizer of transformers, where padding may look like the end: count without it
+            rows = inner([self._tokenizer.clean_fn(text) for text in texts], truncation=False, verbose=False)[
+                "input_ids"
+            ]
+            return np.array([len(row) > self.text_length for row in rows], dtype=bool)
+        tokens = self._tokenizer(list(texts), context_length=self.text_length + 1)
+        return np.asarray((tokens[:, -1] != 0).cpu().numpy())  # one token of room more would still be filled
 
 
 def _encode_trimmed(model: Any, tokens: torch.Tensor) -> torch.Tensor:

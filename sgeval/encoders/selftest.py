@@ -1,15 +1,12 @@
-"""Is a model what its name says? Self-tests that need no second opinion, golden values that do, and what is in reach.
+"""Is a model what its name says? Self-tests that need no second opinion, and golden values that do.
 
 The self-tests look for faults that move every score and raise no error: swapped classes of a matching head, another
 activation than the weights were trained with, padding that depends on the batch, texts cut without their end token.
 """
 
 import hashlib
-import json
-import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from sgeval.encoders.aliases import ALIASES, Alias
-from sgeval.encoders.device import cpu_has_bf16
-from sgeval.encoders.open_clip_family import PACKAGE, _source
-from sgeval.errors import SgevalError, shown
+from sgeval import planning
+from sgeval.encoders.aliases import ALIASES
+from sgeval.encoders.open_clip_family import PACKAGE
+from sgeval.errors import shown
 from sgeval.images import load_image
 
 if TYPE_CHECKING:
@@ -37,27 +34,12 @@ TWICE = (1 / (1 + np.e), np.e / (1 + np.e))
 """0.27-0.73: where a second softmax over two classes puts every score."""
 
 
-class Encoder(Protocol):
-    """What the self-tests ask of an encoder."""
+class Encoder(planning.Encoder, Protocol):
+    """What the self-tests ask of an encoder beside what scoring does."""
 
     @property
     def facts(self) -> "Facts":
         """What of the model moves a score."""
-
-    def prepare(self, crop: Image.Image) -> Any:
-        """The part of encoding a crop that needs no model."""
-
-    def encode_images(self, prepared: Any) -> Any:
-        """Features of prepared crops, one row a crop."""
-
-    def encode_texts(self, texts: Sequence[str]) -> Any:
-        """Features of texts, one row a text."""
-
-    def truncated(self, texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Which texts are over the limit."""
-
-    def score(self, images: Any, texts: Any) -> Floats:
-        """Row by row: the score of a crop with a text."""
 
 
 class SelfTestWarning(UserWarning):
@@ -230,7 +212,7 @@ def _tolerance(facts: "Facts") -> float:
     """What the company of a batch may move: rounding of float32, of TF32 convolutions on a GPU, of bfloat16."""
     if facts.precision != "fp32":
         return 2e-2
-    return 1e-5 if facts.device == "cpu" else 1e-3
+    return 1e-5 if facts.device.startswith("cpu") else 1e-3
 
 
 def _right_pair(rule: str, right: tuple[str, float], wrong: tuple[str, float]) -> Finding:
@@ -335,134 +317,3 @@ def _crop(golden: Golden, path: Path) -> Image.Image:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-OPEN_CLIP_FILES = {
-    "config": ("open_clip_config.json",),
-    "weights": ("open_clip_model.safetensors", "open_clip_pytorch_model.bin"),
-}
-TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "vocab.txt", "vocab.json")
-TRANSFORMERS_FILES = {
-    "config": ("config.json",),
-    "weights": ("model.safetensors", "model.safetensors.index.json"),
-    "tokenizer": TOKENIZER_FILES,
-    "preprocessing": ("preprocessor_config.json", "processor_config.json"),
-}
-WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Whether a model can be loaded here without the network: where its files are looked for, and what is not there."""
-
-    place: str
-    missing: tuple[str, ...] = ()
-    revision: str | None = None
-    """Commit of the repository on the Hub that the files here are of."""
-
-
-def reach(name: str, alias: Alias) -> Reach:
-    """Look for the files of a model on this machine; nothing is loaded and the network is not asked.
-
-    Raises `SgevalError` for a name whose library knows no such model.
-    """
-    if alias.library == "transformers":
-        if Path(alias.identifier).is_dir():
-            return _in_folder(Path(alias.identifier))
-        return _on_hub(alias.identifier, TRANSFORMERS_FILES, alias.revision)
-    source, weights = _source(name, alias)
-    if source.startswith("local-dir:"):
-        return _in_folder(Path(source.removeprefix("local-dir:")))
-    if source.startswith("hf-hub:"):
-        repository = source.removeprefix("hf-hub:")
-        found = _on_hub(repository, OPEN_CLIP_FILES)
-        config = _cached(repository, "open_clip_config.json")
-        return _with_tokenizer(
-            found, json.loads(Path(config).read_text(encoding="utf-8"))["model_cfg"] if config else {}
-        )
-    return _with_tokenizer(_pretrained(name, source, str(weights)), _built_in(name, source))
-
-
-def _in_folder(folder: Path) -> Reach:
-    place = "in the package" if folder.is_relative_to(PACKAGE) else str(folder)
-    return Reach(place, () if any(any(folder.glob(pattern)) for pattern in WEIGHTS) else ("weights",))
-
-
-def _pretrained(name: str, architecture: str, weights: str) -> Reach:
-    """The weights of an open_clip architecture: a file, or a tag of open_clip's table."""
-    import open_clip
-
-    if Path(weights).is_file():
-        return Reach(weights)
-    config = open_clip.get_pretrained_cfg(architecture, weights)
-    if not config:
-        raise SgevalError(f"model {shown(name)}: open_clip has no weights {shown(weights)} for {shown(architecture)}")
-    if config.get("hf_hub"):
-        repository, file = os.path.split(config["hf_hub"])
-        files = OPEN_CLIP_FILES["weights"] if not file else (f"{Path(file).stem}.safetensors", file)
-        return _on_hub(repository, {"weights": files})
-    path = Path("~/.cache/clip").expanduser() / Path(config["url"]).name
-    return Reach(config["url"], () if path.is_file() else ("weights",))
-
-
-def _built_in(name: str, architecture: str) -> dict[str, Any]:
-    import open_clip
-
-    config = open_clip.get_model_config(architecture)
-    if config is None:
-        raise SgevalError(f"model {shown(name)}: open_clip has no architecture {shown(architecture)}")
-    return dict(config)
-
-
-def _with_tokenizer(found: Reach, config: dict[str, Any]) -> Reach:
-    """open_clip keeps some tokenizers in a repository of their own."""
-    repository = config.get("text_cfg", {}).get("hf_tokenizer_name")
-    if not repository or _on_hub(repository, {"": TOKENIZER_FILES}).missing == ():
-        return found
-    return replace(found, missing=(*found.missing, f"tokenizer ({repository})"))
-
-
-def _on_hub(repository: str, parts: Mapping[str, Sequence[str]], revision: str | None = None) -> Reach:
-    """Of each part, one of its files must be in the cache of the Hub."""
-    paths = {
-        part: next((path for file in files if (path := _cached(repository, file, revision))), None)
-        for part, files in parts.items()
-    }
-    missing = tuple(part for part, path in paths.items() if path is None or not _is_whole(repository, path, revision))
-    commits = [Path(path).parts for path in paths.values() if path]
-    commit = next((parts[parts.index("snapshots") + 1] for parts in commits if "snapshots" in parts), None)
-    return Reach(repository, missing, commit)
-
-
-def _is_whole(repository: str, path: str, revision: str | None) -> bool:
-    """Whether each part of split weights is there too."""
-    if not path.endswith(".index.json"):
-        return True
-    parts = set(json.loads(Path(path).read_text(encoding="utf-8"))["weight_map"].values())
-    return all(_cached(repository, part, revision) for part in parts)
-
-
-def _cached(repository: str, file: str, revision: str | None = None) -> str | None:
-    from huggingface_hub import try_to_load_from_cache
-
-    try:
-        path = try_to_load_from_cache(repository, file, revision=revision)
-    except ValueError:  # not the form of a repository's name
-        return None
-    return path if isinstance(path, str) else None
-
-
-def devices() -> dict[str, Any]:
-    """What there is to run on: cores, GPUs, and which of them have bfloat16 in hardware."""
-    import torch
-
-    gpus = []
-    for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-        with torch.cuda.device(number):
-            has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-        properties = torch.cuda.get_device_properties(number)
-        gpus.append(
-            {"name": properties.name, "memory_gib": round(properties.total_memory / 2**30, 1), "bf16": has_bf16}
-        )
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cpu": {"cores": cores, "threads": torch.get_num_threads(), "bf16": cpu_has_bf16()}, "gpus": gpus}

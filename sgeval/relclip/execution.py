@@ -151,8 +151,11 @@ def _scorable(picture: Picture) -> Iterator[Item]:
 
 
 def _stamp(source: Any) -> str:
-    """A file's length, which changes when the file is mended."""
-    return str(source.stat().st_size) if isinstance(source, Path) else ""
+    """A file's name, length and time of change: another file in its place has another stamp."""
+    if not isinstance(source, Path):
+        return ""
+    found = source.stat()
+    return f"{source.name} {found.st_size} {found.st_mtime_ns}"
 
 
 def named(pair: Pair, fault: str) -> str:

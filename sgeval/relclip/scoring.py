@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -173,7 +173,7 @@ def score(
 ) -> Scoring:
     """The rows of a run, before they are summarised. Parameters as in `relclipscore`; `setup` are those of `Setup`.
 
-    `open_journal`, called with the run's signature, gives the journal that makes the run resumable.
+    `open_journal`, called with the run's signature, gives the journal that makes the run resumable; the caller closes it.
     """
     options = options or Options()
     chosen = Setup(**setup)
@@ -214,7 +214,7 @@ def score_parsed(
     line = signature(parts if limit is None else {**parts, "limit": int(limit)})
     with ExitStack() as stack:
         embeddings = stack.enter_context(EmbeddingCache(cache)) if cache is not None else None
-        journal = stack.enter_context(closing(open_journal(line))) if open_journal else None
+        journal = open_journal(line) if open_journal else None
         rows = score_pairs(pairs, images, encoder, template, options, journal=journal, cache=embeddings)
     rows = replace(
         rows,

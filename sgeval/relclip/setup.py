@@ -48,6 +48,12 @@ class Setup:
         if self.name is not None:
             check_setup(self.name, self.device, self.precision, self.preprocess)
 
+    def device_kind(self) -> str:
+        """`cpu`, `cuda` …: numbers made on one differ from the other's in their last digits."""
+        if self.name is None:
+            return str(getattr(self.model, "device", "cpu")).partition(":")[0]
+        return check_setup(self.name, self.device, self.precision, self.preprocess)[1].partition(":")[0]
+
     def encoder(self) -> Encoder:
         """The encoder; a config whose headline the model's score rule does not give is refused."""
         self.check()
