@@ -1,5 +1,7 @@
 """How a plan is run: memory that runs out, embeddings on disk, and pictures that break."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,33 @@ class TestCache:
         wider = vectors()
         case(wider, cache=tmp_path, context=("px", 3))
         assert wider.n_texts == 0 and wider.n_crops > 10
+
+    def test_two_processes_encode_each_region_and_text_once(self, case, vectors, tmp_path):
+        """Two processes score the same pictures at the same time with one cache: together they encode what one would."""
+        alone = vectors()
+        expected = case(alone, batch_size=4)
+        log = tmp_path / "log"
+
+        def work():
+            encoder = vectors()
+            found = case(encoder, cache=tmp_path / "cache", batch_size=4)
+            with log.open("a") as file:
+                file.write(f"{encoder.n_crops} {encoder.n_texts}\n")
+            assert found["mean_score"] == pytest.approx(expected["mean_score"], abs=1e-9)
+
+        children = []
+        for _ in range(2):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    work()
+                    os._exit(0)
+                except BaseException:
+                    os._exit(1)
+            children.append(pid)
+        assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children] == [0, 0]
+        counts = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
+        assert tuple(map(sum, zip(*counts, strict=True))) == (alone.n_crops, alone.n_texts)
 
     def test_pairs_of_a_matching_head_are_not_embeddings(self, case, vectors, tmp_path):
         """Image features of BLIP-2 are a thousand times an embedding and its texts are tokens: neither is kept."""
