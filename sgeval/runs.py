@@ -116,12 +116,16 @@ def _check_tables(folder: Path, digests: Mapping[str, str]) -> None:
 
 
 def describe_file(path: Path) -> dict[str, str]:
-    """A file's name and SHA-256, for `inputs`. Raises `SgevalError` when it cannot be read."""
+    """The name and SHA-256 of a file, or of the annotation files of a folder.
+
+    Raises `SgevalError` when it cannot be read.
+    """
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+        for part in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+            with part.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
     except OSError as fault:
         raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
     return {"file": path.name, "sha256": digest.hexdigest()}

@@ -238,3 +238,13 @@ class TestRunFolder:
         (tmp_path / "x").write_bytes(b"abc")
         digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         assert describe_file(tmp_path / "x") == {"file": "x", "sha256": digest}
+
+
+def test_a_folder_of_annotations_is_described_by_its_files(tmp_path):
+    """SHA-256 of "ab" is fb8e20fc…; pictures beside the annotations do not count."""
+    (tmp_path / "1.json").write_text("a")
+    (tmp_path / "2.json").write_text("b")
+    (tmp_path / "3.png").write_text("c")
+    assert describe_file(tmp_path)["sha256"].startswith("fb8e20fc")
+    with pytest.raises(SgevalError, match=r"none\.json: cannot be read"):
+        describe_file(tmp_path / "none.json")
