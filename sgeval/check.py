@@ -14,12 +14,12 @@ from sgeval.formats import read_graphs
 from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
 from sgeval.matching import NOTHING, align
 from sgeval.phrases import DUAL_ENCODER_TEMPLATE, canonical
+from sgeval.progress import bar
 from sgeval.records import SceneGraph
 from sgeval.regions import ImageMode
 from sgeval.relclip.execution import annotated_size, invalid_relations, named, picture_sizes
 from sgeval.relclip.options import Options
 from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve
-from sgeval.running import bar
 from sgeval.schemas import Kind
 from sgeval.validation import Parsed, parse_graphs
 

@@ -1,6 +1,7 @@
 """From a plan to scores: decode ahead, encode in batches, commit each batch whole, go on where a run stopped."""
 
 import json
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +19,7 @@ from sgeval.errors import BadImage, OutOfMemory, Unfinished
 from sgeval.images import load_image
 from sgeval.journal import Journal
 from sgeval.planning import Batch, Encoder, Floats, PicturePlan, batches
+from sgeval.progress import bar
 from sgeval.regions import Fit
 
 OnBadImage = Literal["error", "skip"]
@@ -25,7 +27,6 @@ OnBadImage = Literal["error", "skip"]
 _Scores = list[Floats | BadImage]
 """One entry a union of a batch."""
 
-BAR_DELAY = 2  # seconds before a progress bar shows
 GPU_READERS = 16  # threads that decode and prepare for a GPU, cores permitting; beside a busy CPU one is enough
 AHEAD = 2  # batches a reader that are prepared before they are needed
 CROPS_AHEAD = 2048  # and no more crops than these, about 300 MB at 224 pixels
@@ -52,17 +53,18 @@ def encode_texts(
     encode = _Splitting(encoder.encode_texts, np.concatenate)
     if encoder.score_rule == "itm":  # the texts of a matching head are tokens: cheap, and no embeddings
         journal = cache = None
+    space = _space(encoder) if cache else ""
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # like lengths together: less padding
     parts, cut = [], []
     for number, start in enumerate(bar(range(0, len(texts), batch_size), "texts", "batch")):
         part = [texts[index] for index in order[start : start + batch_size]]
         cut.append(encoder.truncated(part))
-        digest = cache_key(*part)
+        digest = cache_key(*part) if journal else ""
         stored = journal.get("texts", number, digest) if journal else None
         if stored is not None:
             parts.append(np.frombuffer(stored, dtype="<f4").reshape(len(part), -1))
             continue
-        found = _cached_texts(part, encoder, encode, cache) if cache else encode(part)
+        found = _cached_texts(part, space, encode, cache) if cache else encode(part)
         if journal:
             journal.put("texts", number, digest, np.asarray(found, dtype="<f4").tobytes())
         parts.append(found)
@@ -72,8 +74,8 @@ def encode_texts(
     return TextFeatures(np.concatenate(parts)[back], np.concatenate(cut)[back])
 
 
-def _cached_texts(part: Sequence[str], encoder: Encoder, encode: Callable[[Any], Any], cache: EmbeddingCache) -> Any:
-    keys = [cache_key("text", _space(encoder), text) for text in part]
+def _cached_texts(part: Sequence[str], space: str, encode: Callable[[Any], Any], cache: EmbeddingCache) -> Any:
+    keys = [cache_key("text", space, text) for text in part]
     return cache.fetch(keys, lambda missing: encode([part[index] for index in missing]))
 
 
@@ -99,12 +101,13 @@ def score_pictures(
     if encoder.score_rule == "itm":  # what its image tower gives is a thousand times an embedding
         cache = None
     out = _Ordered()
-    commits = _Commits(texts, _Step(features, encoder, cache), journal, on_bad_image)
-    window: deque[tuple[Batch, _Scores | None, Future[list[Any]] | None]] = deque()
+    commits = _Commits(_Step(features, encoder, cache), journal, on_bad_image)
+    window: deque[tuple[Batch, str, _Scores | None, Future[list[Any]] | None]] = deque()
     with _Reader(encoder, fit, batch_size, cache is not None) as reader:
         for batch in batches(out.seen(pictures), batch_size):
-            stored = commits.stored(batch)
-            window.append((batch, stored, None if stored else reader.submit(batch)))
+            digest = batch.digest(texts) if journal else ""
+            stored = commits.stored(batch, digest)
+            window.append((batch, digest, stored, None if stored else reader.submit(batch)))
             if len(window) > reader.ahead:
                 out.take(window[0][0], commits.scores(*window.popleft()))
                 yield from out.ready()
@@ -117,14 +120,14 @@ def score_pictures(
 class _Commits:
     """Batch by batch: what was committed before, or what is scored and committed now."""
 
-    def __init__(self, texts: Sequence[str], step: "_Step", journal: Journal | None, on_bad_image: OnBadImage) -> None:
-        self.texts, self.step, self.journal = texts, step, journal
+    def __init__(self, step: "_Step", journal: Journal | None, on_bad_image: OnBadImage) -> None:
+        self.step, self.journal = step, journal
         self.stops_at_bad = on_bad_image == "error"
         self.failed = False
 
-    def stored(self, batch: Batch) -> _Scores | None:
+    def stored(self, batch: Batch, digest: str) -> _Scores | None:
         """The committed scores of a batch."""
-        found = self.journal.get("regions", batch.number, batch.digest(self.texts)) if self.journal else None
+        found = self.journal.get("regions", batch.number, digest) if self.journal else None
         if found is None:
             return None
         scores = _unpacked(found, batch)
@@ -132,7 +135,7 @@ class _Commits:
         # A disk that failed for a moment is no fault of the picture: what can be read by now is scored.
         return scores if all(isinstance(_decoded(plan), BadImage) for plan in bad) else None
 
-    def scores(self, batch: Batch, stored: _Scores | None, future: Future[list[Any]] | None) -> _Scores:
+    def scores(self, batch: Batch, digest: str, stored: _Scores | None, future: Future[list[Any]] | None) -> _Scores:
         """The scores of a batch: the stored ones, else of the crops that come with `future`."""
         if stored is not None or future is None:
             return stored or []
@@ -144,7 +147,7 @@ class _Commits:
             return [crop if isinstance(crop, BadImage) else nan for crop, nan in zip(crops, blank, strict=True)]
         scores = self.step(batch, crops)
         if self.journal and not (bad and self.stops_at_bad):
-            self.journal.put("regions", batch.number, batch.digest(self.texts), _packed(scores))
+            self.journal.put("regions", batch.number, digest, _packed(scores))
         return scores
 
 
@@ -174,6 +177,7 @@ class _Step:
 
     def __init__(self, features: Any, encoder: Encoder, cache: EmbeddingCache | None) -> None:
         self.features, self.encoder, self.cache = features, encoder, cache
+        self._space = _space(encoder) if cache else ""
         self._scored = _Splitting(self._score, lambda parts: [value for part in parts for value in part])
 
     def __call__(self, batch: Batch, crops: Sequence[Any]) -> _Scores:
@@ -202,7 +206,7 @@ class _Step:
     def _encoded(self, crops: Sequence[Any]) -> Any:
         if self.cache is None:
             return self.encoder.encode_images(crops)
-        keys = [cache_key("crop", _space(self.encoder), repr(crop.size), crop.tobytes()) for crop in crops]
+        keys = [cache_key("crop", self._space, repr(crop.size), crop.tobytes()) for crop in crops]
         prepare = self.encoder.prepare
         return self.cache.fetch(keys, lambda new: self.encoder.encode_images([prepare(crops[index]) for index in new]))
 
@@ -228,7 +232,8 @@ class _Splitting:
                     f"memory ran out with one region or text at a time ({reason}); free some of it, or take another device"
                 )
             self.limit = size // 2
-            _warn(f"memory ran out: no more than {self.limit} regions or texts are encoded at once from here on")
+            words = f"memory ran out: no more than {self.limit} regions or texts are encoded at once from here on"
+            warnings.warn(words, stacklevel=2)
 
 
 class _Reader:
@@ -331,16 +336,3 @@ def _space(encoder: Encoder) -> str:
         del parts["model"]  # two names of the same weights share their embeddings
     device = str(getattr(encoder, "device", "cpu")).partition(":")[0]
     return repr((sorted(parts.items()), device, *map(version, ("torch", "pillow"))))
-
-
-def _warn(words: str) -> None:
-    import warnings
-
-    warnings.warn(words, stacklevel=3)
-
-
-def bar(steps: Any, name: str, unit: str, total: int | None = None) -> Any:
-    """A progress bar over `steps`, for anything that takes longer than two seconds."""
-    from tqdm import tqdm
-
-    return tqdm(steps, desc=name, unit=unit, total=total, delay=BAR_DELAY, leave=False, disable=None)

@@ -12,12 +12,13 @@ from sgeval.errors import BadImage, InvalidInput, shown
 from sgeval.images import Size, image_size, image_sources
 from sgeval.journal import Journal
 from sgeval.planning import Encoder, Floats, PicturePlan, Texts
+from sgeval.progress import bar
 from sgeval.records import SceneGraph
 from sgeval.relclip.options import Options
 from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve, unread
 from sgeval.relclip.rows import ImageRow, Item, Rows
 from sgeval.relscore import openvocsgg_ref_score, ref_score, rel_score
-from sgeval.running import TextFeatures, bar, encode_texts, score_pictures
+from sgeval.running import TextFeatures, encode_texts, score_pictures
 
 Places = dict[int, list[tuple[int, int]]]
 """By item index, where its scores stand (union, text): the prediction's text first, then, for the authors' reference
