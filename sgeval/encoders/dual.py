@@ -68,15 +68,10 @@ class Facts:
         }
 
 
-class DualEncoder:
-    """Two towers with their preprocessing.
+class Loaded:
+    """A loaded model's facts and preprocessing, which all encoders have alike."""
 
-    Features are L2-normalised float32; the norm is taken in float32 whatever the weights are. A feature that is not
-    finite stays so and gives a score that is NaN: the caller counts it.
-    """
-
-    def __init__(self, towers: Towers, pixels: Pixels, facts: Facts) -> None:
-        self.towers = towers
+    def __init__(self, pixels: Pixels, facts: Facts) -> None:
         self.pixels = pixels
         self.facts = facts
         self.name = facts.name
@@ -94,6 +89,18 @@ class DualEncoder:
     def prepare(self, crop: Image.Image) -> torch.Tensor:
         """The part of encoding a crop that any thread may do ahead of time."""
         return self.pixels.prepare(crop)
+
+
+class DualEncoder(Loaded):
+    """Two towers with their preprocessing.
+
+    Features are L2-normalised float32; the norm is taken in float32 whatever the weights are. A feature that is not
+    finite stays so and gives a score that is NaN: the caller counts it.
+    """
+
+    def __init__(self, towers: Towers, pixels: Pixels, facts: Facts) -> None:
+        super().__init__(pixels, facts)
+        self.towers = towers
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Features:
         """`(N, D)` features of prepared crops."""

@@ -6,12 +6,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import torch
-from PIL import Image
 
 from sgeval.encoders.device import DTYPES, memory_guard
-from sgeval.encoders.dual import Facts, Features, Floats
+from sgeval.encoders.dual import Facts, Features, Floats, Loaded
 from sgeval.encoders.pixels import Pixels
-from sgeval.regions import ImageMode
 
 MATCH = 1
 """The head's class for "the text fits the picture": LAVIS `Blip2ITM` and `Blip2ForImageTextRetrieval` alike."""
@@ -33,7 +31,7 @@ class Tokens(Protocol):
         """Which texts are over the limit."""
 
 
-class ItmEncoder:
+class ItmEncoder(Loaded):
     """BLIP-2's vision tower, run once a crop, and its Q-Former, run once a pair.
 
     Features of a crop are the tower's states: float32 arrays, or tensors that stay on the GPU. Features of a text are
@@ -41,25 +39,9 @@ class ItmEncoder:
     """
 
     def __init__(self, model: Any, tokens: Tokens, pixels: Pixels, facts: Facts) -> None:
+        super().__init__(pixels, facts)
         self.model = model
         self.tokens = tokens
-        self.pixels = pixels
-        self.facts = facts
-        self.name = facts.name
-        self.score_rule = facts.score_rule
-        self.template = facts.template
-        self.image_mode: ImageMode = pixels.mode
-        self.image_size = pixels.size
-        self.fill = pixels.fill
-        self.device = facts.device
-
-    def signature(self) -> dict[str, object]:
-        """What of this encoder moves a score."""
-        return self.facts.signature(self.pixels)
-
-    def prepare(self, crop: Image.Image) -> torch.Tensor:
-        """The part of encoding a crop that any thread may do ahead of time."""
-        return self.pixels.prepare(crop)
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> "Features | torch.Tensor":
         """`(N, P, D)` states of prepared crops, P the number of patches and one more. Rows are taken by index."""
