@@ -99,7 +99,7 @@ def _check_alias(model: str, alias: Alias, encoder: "DualEncoder | ItmEncoder") 
 
 
 def _unnamed(model: str) -> Alias:
-    """An alias for a checkpoint without a row in the table; its score rule follows from its name or its config."""
+    """An alias for a checkpoint without a row in the table; its score rule follows from the model."""
     if model.startswith("transformers:"):
         identifier, _, revision = model.removeprefix("transformers:").partition("@")
         _check_repository(model, "transformers", identifier)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sgeval.encoders.aliases import Alias
 from sgeval.encoders.device import cpu_has_bf16, gpu_has_bf16
+from sgeval.encoders.load import WEIGHTS
 from sgeval.encoders.open_clip_family import PACKAGE, _source
 from sgeval.errors import SgevalError, shown
 
@@ -23,7 +24,6 @@ TRANSFORMERS_FILES = {
     "tokenizer": TOKENIZER_FILES,
     "preprocessing": ("preprocessor_config.json", "processor_config.json"),
 }
-WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def reach(name: str, alias: Alias) -> Reach:
 
 def _in_folder(folder: Path) -> Reach:
     place = "in the package" if folder.is_relative_to(PACKAGE) else str(folder)
-    return Reach(place, () if any(any(folder.glob(pattern)) for pattern in WEIGHTS) else ("weights",))
+    return Reach(place, () if any(any(folder.glob(f"*{ending}")) for ending in WEIGHTS) else ("weights",))
 
 
 def _pretrained(name: str, architecture: str, weights: str) -> Reach:
