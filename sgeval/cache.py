@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeVar
@@ -28,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgeval.errors import SgevalError, Unfinished, one_line
+from sgeval.files import set_aside
 
 FILE = "embeddings.sqlite"
 GATE = "embeddings.lock"  # stays empty; held while a file is opened, made or set aside
@@ -346,13 +346,8 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 
 def _move_aside(path: Path, fault: Exception) -> None:
-    """Give a corrupt file, its log and the log's index another name, and warn of it."""
-    ends = ("-wal", "-shm", "-journal", "")  # the file itself last: until then it is still found corrupt
-    names = (f"{path.name}.set-aside-{number}" for number in count(1))
-    name = next(name for name in names if not any(path.with_name(name + end).exists() for end in ends))
-    for end in ends:
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + end).rename(path.with_name(name + end))
+    """Set a corrupt file aside and warn of it."""
+    name = set_aside(path)
     words = f"cache: {path} is corrupt ({fault}); it is now {name}, and a fresh one takes its place"
     warnings.warn(one_line(words), stacklevel=2)
 

@@ -1,10 +1,11 @@
-"""Writing files so that a reader finds the old one or the new one, never half of one."""
+"""Writing files so that a reader finds the old one or the new one, never half of one; and setting damaged ones aside."""
 
 import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -53,6 +54,17 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+
+
+def set_aside(path: Path) -> str:
+    """Give an SQLite file, its log and the log's index another name that is free, and return that name."""
+    ends = ("-wal", "-shm", "-journal", "")  # the file itself last: until then it is still found corrupt
+    names = (f"{path.name}.set-aside-{number}" for number in count(1))
+    name = next(name for name in names if not any(path.with_name(name + end).exists() for end in ends))
+    for end in ends:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + end).rename(path.with_name(name + end))
+    return name
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sgeval.errors import SgevalError, Unfinished, shown
+from sgeval.files import set_aside
 
 APPLICATION = 0x53474A4C  # "SGJL"
 FORMAT = 1
@@ -85,8 +86,8 @@ class Journal:
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as fault:
-            aside = _set_aside(self.path)
-            warnings.warn(f"{self.path}: not a journal ({fault}); kept as {aside.name}, starting anew", stacklevel=4)
+            name = set_aside(self.path)
+            warnings.warn(f"{self.path}: not a journal ({fault}); kept as {name}, starting anew", stacklevel=4)
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
@@ -160,10 +161,3 @@ def _words(fault: Exception) -> str:
     if isinstance(fault, OSError):
         return f"cannot be written ({fault.strerror or text})"
     return f"cannot be written ({text})"
-
-
-def _set_aside(path: Path) -> Path:
-    number = 1
-    while (aside := path.with_name(f"{path.name}.set-aside-{number}")).exists():
-        number += 1
-    return path.replace(aside)

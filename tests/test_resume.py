@@ -310,6 +310,16 @@ def test_a_damaged_journal_is_kept_and_the_run_starts_anew(case):
     assert case.bytes() == case.bytes("whole")
 
 
+def test_what_lies_beside_a_damaged_journal_goes_along(tmp_path):
+    """A rollback file with an emptied header is one that SQLite leaves alone."""
+    (tmp_path / "j").write_bytes(b"not a database at all" * 100)
+    (tmp_path / "j-journal").write_bytes(bytes(28))
+    with pytest.warns(UserWarning, match=r"kept as j\.set-aside-1, starting anew"):
+        Journal(tmp_path / "j", {}, resume=True).close()
+    assert (tmp_path / "j.set-aside-1-journal").read_bytes() == bytes(28)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j", "j.set-aside-1", "j.set-aside-1-journal"]
+
+
 def test_a_newer_journal_is_refused_by_name(case):
     (case.folder / "run").mkdir()
     base = sqlite3.connect(case.folder / "run" / PROGRESS)
