@@ -4,15 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from kit import parts
 from typer.testing import CliRunner
 
 from sgeval.cli.app import app
 from sgeval.demo import SCENES
-
-
-def parts(result):
-    """The signature's parts by name."""
-    return dict(part.split(":", 1) for part in result["signature"].split("|"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from kit import parts
 from scipy import stats
 
 from sgeval.errors import InvalidInput, SgevalError
@@ -11,11 +12,6 @@ from sgeval.relclip import relclipscore
 from sgeval.summary import bootstrap
 
 ENDS = ("low", "high", "percentile_low", "percentile_high")
-
-
-def parts(result):
-    """The signature's parts by name."""
-    return dict(part.split(":", 1) for part in result["signature"].split("|"))
 
 
 def relabelled(graph, number, category):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kit import parts
 from PIL import Image
 
 import sgeval
@@ -17,11 +18,6 @@ from sgeval.relclip import Options, Setup, relclipscore
 from sgeval.running import fitted
 
 DEMO_MODEL = Path(sgeval.assets.__file__).parent / "demo_model"
-
-
-def parts(result):
-    """The signature's parts by name."""
-    return dict(part.split(":", 1) for part in result["signature"].split("|"))
 
 
 class TestFit:

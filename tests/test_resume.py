@@ -8,13 +8,12 @@ import os
 import random
 import signal
 import sqlite3
-import sys
 import time
-import traceback
 from pathlib import Path
 
 import numpy as np
 import pytest
+from kit import in_child
 
 import sgeval.runs
 from sgeval.cli.scoring import Job, run_job
@@ -84,19 +83,6 @@ class Case:
 
     def bytes(self, out: str = "run") -> list[bytes]:
         return [(self.folder / out / name).read_bytes() for name in FILES]
-
-
-def in_child(work) -> int:
-    """Run in a forked child; its exit code, or minus the signal that ended it."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc(file=sys.stderr)
-            os._exit(99)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 class Steps:

@@ -1,9 +1,8 @@
 """How a plan is run: memory that runs out, embeddings on disk, and pictures that break."""
 
-import os
-
 import numpy as np
 import pytest
+from kit import exit_code, forked
 
 from sgeval.cache import EmbeddingCache
 from sgeval.errors import InvalidInput, OutOfMemory, Unfinished
@@ -122,17 +121,8 @@ class TestCache:
                 file.write(f"{encoder.n_crops} {encoder.n_texts}\n")
             assert found["mean_score"] == pytest.approx(expected["mean_score"], abs=1e-9)
 
-        children = []
-        for _ in range(2):
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    work()
-                    os._exit(0)
-                except BaseException:
-                    os._exit(1)
-            children.append(pid)
-        assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children] == [0, 0]
+        children = [forked(work) for _ in range(2)]
+        assert [exit_code(pid) for pid in children] == [0, 0]
         counts = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
         assert tuple(map(sum, zip(*counts, strict=True))) == (alone.n_crops, alone.n_texts)
 
