@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+pytest.register_assert_rewrite("cache_kit", "report_kit", "resume_kit", "row_kit")
+
 
 class FakeEncoder:
     """Features are drawn from a generator seeded with a digest of the crop's pixels or of the text.
@@ -138,6 +140,12 @@ def steady_encoder():
 @pytest.fixture
 def picture():
     return make_picture
+
+
+@pytest.fixture
+def crops():
+    generator = np.random.default_rng(0)
+    return [Image.fromarray(generator.integers(0, 255, (40, 60, 3), dtype=np.uint8)) for _ in range(7)]
 
 
 @pytest.fixture
