@@ -1,36 +1,27 @@
 """Reports: what they say, that no stranger's text does anything in them, and that missing pictures do not stop them."""
 
 import base64
-import errno
 import io
 import math
-import os
-import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+from report_kit import REFERENCES, FakeEncoder, Page, assert_harmless, graph, make_run, pictures
 
-from sgeval import demo
 from sgeval.cli.show import show_results
-from sgeval.errors import SgevalError, one_line
-from sgeval.files import atomic_write
-from sgeval.relclip import Options, score
+from sgeval.errors import one_line
 from sgeval.report import render_ranking, render_report
-from sgeval.report.compare import differences, kind_of, obstacles, order, overlap, reference_predicates
 from sgeval.report.demo_model import HINT, demo_warning
 from sgeval.report.draw import Histogram, histogram, overlay, shown_window
 from sgeval.report.facts import first_only, scored_items, why_nothing
 from sgeval.report.pictures import Pictures
-from sgeval.report.ranking import kind_rows, labels, rows, statements
 from sgeval.report.single import card, extremes, input_rows, left_out
 from sgeval.report.text import agreed, hundred, safe_link
 from sgeval.report.words import SCOPE, SKIPPED
-from sgeval.runs import Run, describe_file, read_run, write_run
+from sgeval.runs import Run
 
 PAYLOADS = (
     "<img src=x onerror=alert(1)>",
@@ -44,133 +35,6 @@ PAYLOADS = (
     "a\u202egnp.exe",
     "\x1b[31mred\x00",
 )
-
-
-class FakeEncoder:
-    """A deterministic encoder: any crop is (1, 0); a text's cosine with it is given by `cosines`, else 1/2."""
-
-    score_rule = "cosine"
-    template = "{subject} {predicate} {object}"
-    image_mode = "longest"
-    image_size = 8
-    fill = (0, 0, 0)
-
-    def __init__(self, cosines: dict[str, float] | None = None, name: str = "fake") -> None:
-        self.cosines = cosines or {}
-        self.name = name
-
-    def signature(self) -> dict[str, object]:
-        return {"model": self.name, "weights": "0"}
-
-    def prepare(self, crop: Any) -> Any:
-        return crop
-
-    def encode_images(self, crops: Any) -> Any:
-        return np.tile(np.array([[1.0, 0.0]], dtype=np.float32), (len(crops), 1))
-
-    def encode_texts(self, texts: Any) -> Any:
-        values = [self.cosines.get(text, 0.5) for text in texts]
-        return np.array([[value, math.sqrt(1 - value * value)] for value in values], dtype=np.float32)
-
-    def truncated(self, texts: Any) -> Any:
-        return np.zeros(len(texts), dtype=bool)
-
-    def score(self, images: Any, texts: Any) -> Any:
-        return np.einsum("nd,nd->n", images, texts, dtype=np.float64)
-
-
-COSINES = {"dog left of cup": 0.9, "cup right of dog": 0.8, "cup left of dog": 0.2, "dog on cup": 0.3}
-
-
-class Page(HTMLParser):
-    """What a page holds: tags with attributes, and its text."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words = ""
-        self.source = path.read_text(encoding="utf-8")
-        self._in_style = False
-        self.feed(self.source)
-        self.words = " ".join(self.words.split())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._in_style = tag == "style"
-        if tag in ("td", "th", "div", "p", "li", "b"):
-            self.words += " "
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_style = self._in_style and tag != "style"
-
-    def handle_data(self, data: str) -> None:
-        if not self._in_style:
-            self.words += data
-
-    def pictures(self) -> list[str]:
-        return [str(attrs["href"]) for tag, attrs in self.tags if tag == "image"]
-
-
-TAGS = re.compile(
-    "html|head|meta|title|style|body|header|section|h[123]|p|div|span|strong|b|br|bdi|code|details|summary|ul|li|figure"
-    "|figcaption|table|thead|tbody|tr|th|td|a|svg|image|path|rect|line|polygon|text"
-)
-
-
-def assert_harmless(page: Page, links: tuple[str, ...] = ()) -> None:
-    for tag, attrs in page.tags:
-        assert TAGS.fullmatch(tag), tag
-        assert not [name for name in attrs if name.startswith("on") or name in ("src", "srcset", "action", "style")]
-        if "href" in attrs:
-            href = str(attrs["href"])
-            assert href in links if tag == "a" else href.startswith("data:image/jpeg;base64,")
-    assert not [char for char in page.source if not char.isprintable() and char != "\n"]
-    assert "@import" not in page.source and "url(" not in page.source
-    policies = [attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
-    assert policies == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
-
-
-def graph(image_id: str, relations: list[tuple[int, int, str]], labels: tuple[str, ...] = ("dog", "cup", "box")) -> Any:
-    return {
-        "image_id": image_id,
-        "file_name": f"{image_id}.png",
-        "width": 120,
-        "height": 90,
-        "objects": [
-            {"id": index, "category": label, "bbox": [5 + 38 * index, 20 + 10 * index, 30, 30]}
-            for index, label in enumerate(labels)
-        ],
-        "relations": [{"subject_id": s, "object_id": o, "predicate": word} for s, o, word in relations],
-    }
-
-
-def pictures(folder: Path, *names: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    for index, name in enumerate(names):
-        pixels = np.random.default_rng(index).integers(0, 255, (90, 120, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(folder / f"{name}.png")
-    return folder
-
-
-def make_run(folder: Path, name: str, predictions: list[Any], references: list[Any] | None = None, **given: Any) -> Run:
-    images = given.pop("images", None) or pictures(folder / "pictures", "a", "b")
-    encoder = given.pop("encoder", None) or FakeEncoder(COSINES)
-    scoring = score(predictions, images=images, references=references, model=encoder, options=Options(**given))
-    file = folder / f"{name[:1]}.jsonl"
-    file.write_text(name, encoding="utf-8")
-    home = folder / f"run{len(list(folder.glob('run*')))}"
-    inputs = {"predictions": describe_file(file), "images": str(images) if isinstance(images, Path) else None}
-    write_run(home, name, scoring, inputs)
-    return read_run(home)
-
-
-REFERENCES = [graph(name, [(0, 1, "left of"), (1, 0, "right of")]) for name in "ab"]
-
-
-def three_systems(folder: Path, **given: Any) -> list[Run]:
-    """`good` says the reference (0.9 each), `guess` another predicate (0.3), `swap` exchanges the ends (0.2)."""
-    said = {"swap": (1, 0, "left of"), "guess": (0, 1, "on"), "good": (0, 1, "left of")}
-    return [make_run(folder, name, [graph(i, [one]) for i in "ab"], REFERENCES, **given) for name, one in said.items()]
 
 
 def test_report_says_what_the_run_scored(tmp_path: Path) -> None:
@@ -277,77 +141,6 @@ def test_no_text_of_a_stranger_does_anything(tmp_path: Path, payload: str) -> No
     page = Page(render_ranking([strange, runs[0]], out, links={payload: "mine.html"}))
     assert "cannot be ranked" in page.words
     assert_harmless(page, links=("mine.html",))
-
-
-def test_ranking_orders_and_explains(tmp_path: Path) -> None:
-    runs = three_systems(tmp_path, penalty="none", bootstrap=20)
-    links = {name: f"{name}.html" for name in ("good", "guess", "swap")}
-    page = Page(render_ranking(runs, tmp_path / "ranking.html", links=links))
-    assert "good is first with 90.00, 60.00 points ahead of guess (30.00)." in page.words
-    assert "guess follows with 30.00, 10.00 points ahead of swap (20.00)." in page.words
-    assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == ["good.html", "guess.html", "swap.html"]
-    # Two pictures, one pair in each: 0.9 - 0.2 apart, each system's words and the reference's beside each other.
-    assert page.words.count("gap 70.00") == 2 and len(page.pictures()) == 2
-    assert "dog left of cup 90.00" in page.words and "cup left of dog 20.00" in page.words
-    assert_harmless(page, tuple(links.values()))
-
-
-def test_kinds_against_the_reference(tmp_path: Path) -> None:
-    runs = three_systems(tmp_path)
-    references = reference_predicates(runs)
-    assert references["a", (1, 0)] == ("right of",)
-    kinds = {run.name: {kind_of(item, references) for item in scored_items(run)} for run in runs}
-    # Of (cup, dog) `swap` says what the reference says of (dog, cup).
-    assert kinds == {"good": {"equal"}, "guess": {"other"}, "swap": {"exchanged"}}
-    nothing = replace(scored_items(runs[0])[0], image_id="elsewhere")
-    assert kind_of(nothing, references) == "unknown"
-    table = dict(kind_rows(runs, labels(runs)))
-    assert [(cell.kind, cell.share, cell.mean) for cell in table["All systems"]] == [
-        ("As the reference", "33.3 %", "90.00"),
-        ("Subject and object exchanged", "33.3 %", "20.00"),
-        ("Another predicate", "33.3 %", "30.00"),
-    ]
-
-
-def test_unlike_runs_are_not_ranked(tmp_path: Path) -> None:
-    good, other = (
-        make_run(tmp_path, name, [graph(image, [(0, 1, "left of")]) for image in "ab"], REFERENCES, penalty=penalty)
-        for name, penalty in (("good", "none"), ("other", "bounded"))
-    )
-    page = Page(render_ranking([other, good], tmp_path / "ranking.html"))
-    assert "cannot be ranked. The signatures differ" in page.words and "penalty bounded none" in page.words
-    assert "is first" not in page.words and "Where they differ most" not in page.words
-    fewer = make_run(tmp_path, "fewer", [graph("a", [(0, 1, "left of")])], REFERENCES[:1], penalty="none")
-    assert obstacles([good, fewer]) == ["The runs are not over the same pictures with the same objects."]
-    bare = make_run(tmp_path, "bare", [graph(image, [(0, 1, "left of")]) for image in "ab"], penalty="none")
-    assert len(obstacles([good, bare])) == 2
-    with pytest.raises(SgevalError, match="at least one run"):
-        render_ranking([], tmp_path / "ranking.html")
-
-
-def test_ranking_of_equal_and_undefined_scores(tmp_path: Path) -> None:
-    same = [graph(image, [(0, 1, "on")]) for image in "ab"]
-    one, two = (make_run(tmp_path, "twin", same, penalty="none", empty="skip") for _ in range(2))
-    none = make_run(tmp_path, "none", [graph(image, []) for image in "ab"], penalty="none", empty="skip")
-    runs = [none, one, two]
-    assert order(runs) == [1, 2, 0]
-    ranked = [runs[index] for index in order(runs)]
-    assert labels(ranked) == ["twin (1)", "twin (2)", "none"]
-    assert [row.rank for row in rows(ranked, labels(ranked), {})] == ["1", "1", ""]
-    (statement,) = statements(ranked, labels(ranked))
-    assert statement.words == "has 30.00, the same score as"
-    assert overlap(one, two) is None and statement.intervals == "No interval: the run was made without bootstrap."
-    assert differences(ranked) == []
-    assert "What the systems say" not in Page(render_ranking([one], tmp_path / "one.html")).words
-
-
-def test_ids_of_unlike_boxes_are_no_pair(tmp_path: Path) -> None:
-    moved = [graph(image, [(0, 1, "on")]) for image in "ab"]
-    for each in moved:
-        each["objects"][0]["bbox"] = [5, 50, 30, 30]
-    here = [graph(image, [(0, 1, "left of")]) for image in "ab"]
-    runs = [make_run(tmp_path, "one", here), make_run(tmp_path, "two", moved)]
-    assert obstacles(runs) == [] and differences(runs) == []
 
 
 def scene_run(folder: Path, names: list[str], relation: tuple[int, int, str], labels: tuple[str, ...]) -> Run:
@@ -494,103 +287,6 @@ def test_cards_show_what_was_scored(tmp_path: Path) -> None:
     runs = [make_run(tmp_path, name, [graph("a", [(0, 1, word)], labels)]) for name, word in said.items()]
     page = Page(render_ranking(runs, tmp_path / "ranking.html")).words
     assert "person next to tree" in page and "tree-merged" not in page
-
-
-@pytest.mark.parametrize("ranking", [False, True])
-def test_a_page_replaces_nothing_but_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranking: bool) -> None:
-    run = make_run(tmp_path, "mine", [graph("a", [(0, 1, "on")])])
-
-    def render(out: Path, images: Path | None = None) -> Path:
-        return render_ranking([run], out, images) if ranking else render_report(run, out, images)
-
-    page = render(tmp_path / "page.html")
-    assert render(page).read_text(encoding="utf-8").startswith("<!doctype html>")
-
-    module = "sgeval.report.ranking" if ranking else "sgeval.report.single"
-    monkeypatch.setattr(f"{module}.write_page", lambda *_: pytest.fail("rendered before it was refused"))
-    other = tmp_path / "other.html"
-    other.write_text("<!doctype html><title>Mine</title>")
-    link, pipe = tmp_path / "link.html", tmp_path / "pipe"
-    link.symlink_to(page)
-    os.mkfifo(pipe)
-    for out, words in (
-        (run.folder / "results.json", "expected a new name or an earlier page of sgeval, got another file"),
-        (other, "expected a new name or an earlier page of sgeval, got another file"),
-        (tmp_path, "expected the name of a file, got a folder"),
-        (link, "expected a regular file or a new name, got a link"),
-        (pipe, "expected a regular file or a new name, got a device, a pipe or a socket"),
-    ):
-        with pytest.raises(SgevalError, match=re.escape(f"{out}: {words}")):
-            render(out)
-    assert other.read_text() == "<!doctype html><title>Mine</title>" and link.is_symlink() and pipe.is_fifo()
-    assert read_run(run.folder).result == run.result
-    with pytest.raises(SgevalError, match=r'^images: expected a folder, got ".*nope"$'):
-        render(tmp_path / "new.html", images=tmp_path / "nope")
-
-
-def test_atomic_write_replaces_only_files_and_names_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe, file = tmp_path / "pipe", tmp_path / "file"
-    os.mkfifo(pipe)
-    file.write_text("old")
-    for path in (pipe, tmp_path):
-        with pytest.raises(SgevalError, match=re.escape(str(path))), atomic_write(path) as out:
-            out.write("new")
-    assert pipe.is_fifo()
-    with pytest.raises(NotADirectoryError) as caught, atomic_write(file / "x.html") as out:
-        out.write("new")
-    assert caught.value.filename == str(file)
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a full disk says it: without a name
-
-    monkeypatch.setattr("sgeval.files.os.fsync", full)
-    with pytest.raises(OSError, match="No space left") as caught, atomic_write(file) as out:
-        out.write("new")
-    assert caught.value.filename == str(file) and file.read_text() == "old"
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "pipe"]
-
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), f"{tmp_path}/.file.x1y2z3")
-
-    monkeypatch.setattr("sgeval.files.tempfile.mkstemp", refused)
-    with pytest.raises(PermissionError) as denied, atomic_write(file) as out:
-        out.write("new")
-    assert denied.value.filename == str(file)
-
-
-def test_the_demo_replaces_only_a_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = FakeEncoder(name="demo")
-    monkeypatch.setattr(demo, "BOOTSTRAP", 0)
-    monkeypatch.setattr(demo, "SYSTEMS", ("good",))
-    monkeypatch.setattr(demo, "score", lambda rows, **given: score(rows, **(given | {"model": fake})))
-    out = tmp_path / "demo"
-    for _ in range(2):  # the second replaces the first
-        assert demo.run_demo(out).report == out / "report.html"
-
-    monkeypatch.setattr(demo, "score", lambda *_, **__: pytest.fail("scored before it was refused"))
-    file = tmp_path / "file"
-    file.write_text("mine")
-    with pytest.raises(SgevalError, match="file: expected a folder, got a file"):
-        demo.run_demo(file)
-    with pytest.raises(NotADirectoryError) as caught:
-        demo.run_demo(file / "demo")
-    assert str(file) in caught.value.filename and file.read_text() == "mine"
-
-    mine = make_run(tmp_path, "good", [graph("a", [(0, 1, "on")])])
-    mine.folder.rename(tmp_path / "good")  # a run of one's own by that name
-    (tmp_path / "notes" / "good").mkdir(parents=True)
-    (tmp_path / "notes" / "good" / "notes.txt").write_text("mine")
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "good").write_text("mine")
-    for place in (tmp_path, tmp_path / "notes", tmp_path / "plain"):
-        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-        with pytest.raises(SgevalError, match="holds good, which `sgeval demo` did not make"):
-            demo.run_demo(place)
-        assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
-    (tmp_path / "page").mkdir()
-    (tmp_path / "page" / "report.html").write_text("mine")
-    with pytest.raises(SgevalError, match="expected a new name or an earlier page of sgeval"):
-        demo.run_demo(tmp_path / "page")
 
 
 def test_extremes_share_no_relation_and_a_long_tail_is_folded(tmp_path: Path) -> None:
