@@ -1,6 +1,7 @@
 """sgeval: evaluate scene graphs.
 
-`sgeval.relclipscore(...)` scores predicted relations on pictures. `sgeval.path(name)` gives what `evaluate.load` takes.
+`sgeval.relclipscore(...)` scores predicted relations on pictures, `sgeval.theta(...)` the model that scores them.
+`sgeval.path(name)` gives what `evaluate.load` takes.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sgeval.alignment import theta
     from sgeval.hub import load, path
     from sgeval.relclip import relclipscore
 
-__all__ = ["__version__", "load", "path", "relclipscore"]
+__all__ = ["__version__", "load", "path", "relclipscore", "theta"]
 
-_HOMES = {"load": "sgeval.hub", "path": "sgeval.hub", "relclipscore": "sgeval.relclip"}
+_HOMES = {
+    "load": "sgeval.hub",
+    "path": "sgeval.hub",
+    "relclipscore": "sgeval.relclip",
+    "theta": "sgeval.alignment",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -54,6 +54,27 @@ def iou(first: Boxes, second: Boxes) -> npt.NDArray[np.float64]:
     return np.divide(common, total, out=np.zeros_like(common), where=total > 0)
 
 
+def size_ratio(first: Boxes, second: Boxes) -> npt.NDArray[np.float64]:
+    """The smaller area over the larger, elementwise, in 0–1; 0 where one of them has none.
+
+    >>> float(size_ratio(np.array([0., 0., 2., 2.]), np.array([0., 0., 4., 5.])))
+    0.2
+    """
+    areas = area(first), area(second)
+    large = np.maximum(*areas)
+    return np.divide(np.minimum(*areas), large, out=np.zeros_like(large), where=large > 0)
+
+
+def gap(first: Boxes, second: Boxes) -> npt.NDArray[np.float64]:
+    """The distance of the nearest edges, elementwise, in pixels; 0 where the boxes touch or overlap.
+
+    >>> float(gap(np.array([0., 0., 2., 2.]), np.array([5., 6., 9., 9.])))  # 3 across, 4 down
+    5.0
+    """
+    apart = np.maximum(first[..., :2] - second[..., 2:], second[..., :2] - first[..., 2:])
+    return np.asarray(np.hypot(*np.moveaxis(np.maximum(apart, 0.0), -1, 0)))
+
+
 def clip_boxes(boxes: Boxes, width: float, height: float) -> Boxes:
     """Boxes cut to the picture `[0, width] x [0, height]`. A box wholly outside loses its area."""
     limits = np.array([width, height, width, height], dtype=np.float64)

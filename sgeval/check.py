@@ -14,12 +14,13 @@ from sgeval.formats import read_graphs
 from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
 from sgeval.matching import NOTHING, align
 from sgeval.phrases import DUAL_ENCODER_TEMPLATE, canonical
+from sgeval.pictures import of_image, stated_size
 from sgeval.progress import bar
 from sgeval.records import SceneGraph
 from sgeval.regions import ImageMode
-from sgeval.relclip.execution import annotated_size, invalid_relations, named, picture_sizes
+from sgeval.relclip.execution import check_both_boxes, invalid_relations, key_of, sizes_of
 from sgeval.relclip.options import Options
-from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve
+from sgeval.relclip.resolve import Pair, Picture, check_given, resolve
 from sgeval.schemas import Kind
 from sgeval.validation import Parsed, parse_graphs
 
@@ -91,12 +92,12 @@ def _read(file: Path, label: str, format: str, kind: Kind, found: Check) -> _Sid
 
 def _check_scenes(mine: _Side, gold: _Side | None, images: Path | None, found: Check) -> None:
     pairs = _paired(mine, gold, found)
-    sizes = [annotated_size(*pair) for pair in pairs]
+    sizes = [stated_size(reference, prediction) for prediction, reference in pairs]
     if images is not None:
         sizes = [read or stated for read, stated in zip(_picture_sizes(pairs, images, found), sizes, strict=True)]
     are_corners = False
     try:
-        check_boxes(pairs, sizes)
+        check_both_boxes(pairs, sizes)
     except InvalidInput as fault:  # such boxes only seem to lie outside, or to differ from the reference's
         found.faults += fault.faults
         are_corners = True
@@ -148,14 +149,14 @@ def _is_whole(reference: SceneGraph | None, gold: _Side | None) -> bool:
 def _picture_sizes(pairs: Sequence[Pair], images: Path, found: Check) -> list[Size | None]:
     """The size of each picture, each decoded whole: a header says nothing of a file that was cut off."""
     sources = image_sources(images, pairs)
-    sizes, faults = picture_sizes(pairs, sources)
+    sizes, faults = sizes_of(pairs, sources)
     for index, (source, size) in enumerate(bar(zip(sources, sizes, strict=True), "pictures", "picture", len(pairs))):
         try:
             if size is not None:
                 load_image(source, size)
         except BadImage as fault:
             faults[index] = str(fault)
-    found.faults += [named(pairs[index], faults[index]) for index in sorted(faults)]
+    found.faults += [of_image(key_of(pairs[index]), faults[index]) for index in sorted(faults)]
     return sizes
 
 

@@ -81,11 +81,14 @@ def triplet_text(
     template: str = DUAL_ENCODER_TEMPLATE,
     normalisation: Normalisation = "words",
 ) -> str:
-    """The text of a triplet, as the encoder reads it.
+    """The text of a triplet, as the encoder reads it; with an empty predicate, that of the two objects alone.
 
     >>> triplet_text("person_1", "sitting_on", "horse", "a photo of a {subject} {predicate} {object}")
     'a photo of a person sitting on horse'
+    >>> triplet_text("person", "", "horse")
+    'person horse'
     """
     if normalisation == "words":
         subject, predicate, object = object_words(subject), words(predicate), object_words(object)
-    return template.format(subject=subject, predicate=predicate, object=object)
+    text = template.format(subject=subject, predicate=predicate, object=object)
+    return text if predicate else " ".join(text.split())

@@ -33,6 +33,15 @@ def check_context(context: object) -> Context:
     )
 
 
+def context_name(context: Context) -> str:
+    """The context as signatures name it.
+
+    >>> context_name("none"), context_name(("px", 20.0))
+    ('none', 'px20each')
+    """
+    return f"{context[0]}{context[1]:g}each" if isinstance(context, tuple) else context
+
+
 def crop_rects(unions: Boxes, width: int, height: int, context: Context = "none") -> Rects:
     """Whole-pixel rectangles `(N, 4)` x1 y1 x2 y2 to cut out of a picture of `width` x `height`.
 

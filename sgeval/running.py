@@ -80,7 +80,7 @@ def _cached_texts(part: Sequence[str], space: str, encode: Callable[[Any], Any],
 
 
 def score_pictures(
-    pictures: Iterable[PicturePlan],
+    pictures: Iterable[PicturePlan | None],
     texts: Sequence[str],
     features: Any,
     encoder: Encoder,
@@ -90,9 +90,9 @@ def score_pictures(
     on_bad_image: OnBadImage = "error",
     journal: Journal | None = None,
     cache: EmbeddingCache | None = None,
-) -> Iterator[list[Floats] | BadImage]:
+) -> Iterator[list[Floats] | BadImage | None]:
     """Picture by picture, in order: the scores of each union with its texts (NaN where undefined), or why it cannot
-    be read.
+    be read. A picture without a plan has none of these, and keeps its place.
 
     With `on_bad_image="error"` the caller will throw the scores away once a picture is bad: without a journal nothing
     more is encoded then, and with one a batch with a bad picture is not committed, so that it is done anew when the
@@ -290,16 +290,19 @@ class _Ordered:
     """Gathers the scores of unions to those of pictures, and hands pictures out in order."""
 
     def __init__(self) -> None:
-        self._open: deque[tuple[int, PicturePlan]] = deque()
+        self._open: deque[tuple[int, PicturePlan | None]] = deque()
         self._scores: dict[int, list[Floats]] = {}
         self._bad: dict[int, BadImage] = {}
 
-    def seen(self, pictures: Iterable[PicturePlan]) -> Iterator[PicturePlan]:
+    def seen(self, pictures: Iterable[PicturePlan | None]) -> Iterator[PicturePlan]:
         """Pass the plans on, remembering which pictures are under way."""
-        for number, plan in enumerate(pictures):
-            self._open.append((number, plan))
-            self._scores[number] = []
-            yield plan
+        planned = 0  # pictures are numbered as those who get the plans count them
+        for plan in pictures:
+            self._open.append((planned, plan))
+            if plan is not None:
+                self._scores[planned] = []
+                planned += 1
+                yield plan
 
     def take(self, batch: Batch, scores: _Scores) -> None:
         """Add the scores of a batch."""
@@ -309,12 +312,14 @@ class _Ordered:
                 value = np.empty(0)
             self._scores[number].append(value)
 
-    def ready(self) -> Iterator[list[Floats] | BadImage]:
-        """The pictures at the front whose unions have all been scored."""
-        while self._open and len(self._scores[self._open[0][0]]) == len(self._open[0][1].unions):
-            number, _ = self._open.popleft()
-            scores = self._scores.pop(number)
-            yield self._bad.pop(number, scores)
+    def ready(self) -> Iterator[list[Floats] | BadImage | None]:
+        """The pictures at the front whose unions have all been scored, or that have none."""
+        while self._open:
+            number, plan = self._open[0]
+            if plan is not None and len(self._scores[number]) < len(plan.unions):
+                return
+            self._open.popleft()
+            yield None if plan is None else self._bad.pop(number, self._scores.pop(number))
 
 
 def fitted(crop: Image.Image, encoder: Encoder, fit: Fit) -> Image.Image:

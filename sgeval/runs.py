@@ -1,8 +1,9 @@
 """Run folders: what a scoring run leaves behind, and how it is read again.
 
 `results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation;
-`images.parquet` one row a picture; `progress.sqlite` the journal of a run that is not complete. `results.json` is
-written last and whole and names the tables by digest, so a folder that has it is complete, or says that it is not.
+`images.parquet` one row a picture; a metric may put more files beside them (θ its vocabulary); `progress.sqlite` is the
+journal of a run that is not complete. `results.json` is written last and whole and names the others by digest, so a
+folder that has it is complete, or says that it is not.
 """
 
 import hashlib
@@ -13,12 +14,13 @@ from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
-from sgeval import __version__, strict_json
-from sgeval.errors import SgevalError
+from sgeval import __version__, alignment, relclip, strict_json
+from sgeval.errors import SgevalError, one_of
 from sgeval.files import atomic_write
-from sgeval.relclip import ImageRow, Item, Options, Rows, Scoring, make_options
+from sgeval.options import options_of
+from sgeval.rows import ImageRow, Rows
 
 RESULTS = "results.json"
 ITEMS = "items.parquet"
@@ -26,6 +28,44 @@ IMAGES = "images.parquet"
 PROGRESS = "progress.sqlite"
 FORMAT = 1
 PACKAGES = ("numpy", "pillow", "torch", "open_clip_torch", "transformers")
+
+
+class Scoring(Protocol):
+    """A metric's rows, with what is needed to summarise them."""
+
+    @property
+    def rows(self) -> Rows[Any]:
+        """One row a relation, one a picture."""
+
+    @property
+    def options(self) -> Any:
+        """The metric's own options."""
+
+    @property
+    def key(self) -> str:
+        """The key of the headline."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Name and text of what stands beside the tables."""
+
+    def result(self) -> dict[str, Any]:
+        """The flat result."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the runs of a metric are made of."""
+
+    item: type[Any]
+    options: type[Any]
+
+
+FORMS = {
+    **dict.fromkeys(relclip.KEYS.values(), Form(relclip.Item, relclip.Options)),
+    alignment.KEY: Form(alignment.Item, alignment.Options),
+}
+"""By the key of the headline."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +76,11 @@ class Run:
     name: str
     metric: str
     result: dict[str, Any]
-    options: Options
+    options: Any
+    """The metric's own options."""
     inputs: dict[str, Any]
     versions: dict[str, str]
-    rows: Rows
+    rows: Rows[Any]
 
     @property
     def images(self) -> Path | None:
@@ -55,10 +96,11 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
     """
     result = scoring.result()
     folder.mkdir(parents=True, exist_ok=True)
-    rows = scoring.rows
-    tables = {
-        ITEMS: _new_table(folder / ITEMS, sorted(rows.items, key=lambda item: (item.image_id, item.index)), Item),
-        IMAGES: _new_table(folder / IMAGES, sorted(rows.images, key=lambda row: row.image_id), ImageRow),
+    rows = scoring.rows.in_order()
+    beside = {
+        ITEMS: _new_table(folder / ITEMS, rows.items, FORMS[scoring.key].item),
+        IMAGES: _new_table(folder / IMAGES, rows.images, ImageRow),
+        **{file: _new_file(folder / file, text) for file, text in scoring.files.items()},
     }
     whole = {
         "format": FORMAT,
@@ -69,13 +111,13 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
         "border": {"n_invalid": rows.n_invalid, "with_references": rows.with_references},
         "inputs": dict(inputs),
         "versions": versions(),
-        "tables": {table: describe_file(path)["sha256"] for table, path in tables.items()},
+        "files": {name: describe_file(path)["sha256"] for name, path in beside.items()},
     }
     with atomic_write(folder / RESULTS) as file:
         json.dump(whole, file, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=False)
         file.write("\n")
-        for table, path in tables.items():
-            path.replace(folder / table)
+        for name, path in beside.items():
+            path.replace(folder / name)
     return result
 
 
@@ -88,29 +130,31 @@ def read_run(folder: str | Path) -> Run:
     try:
         if whole["format"] != FORMAT:
             raise SgevalError(f"{folder / RESULTS}: expected format {FORMAT}, got {whole['format']}")
-        _check_tables(folder, whole["tables"])
-        rows = Rows(
+        one_of(f"{folder / RESULTS}: metric", whole["metric"], FORMS)
+        form = FORMS[whole["metric"]]
+        _check_files(folder, whole["files"])
+        rows: Rows[Any] = Rows(
             _read_table(folder / IMAGES, ImageRow),
-            _read_table(folder / ITEMS, Item),
+            _read_table(folder / ITEMS, form.item),
             whole["border"]["n_invalid"],
             whole["border"]["with_references"],
         )
-        options = make_options(whole["options"])
+        options: Any = options_of(form.options, whole["options"])
         head = (str(whole["name"]), str(whole["metric"]), dict(whole["result"]))
         return Run(folder, *head, options, dict(whole["inputs"]), dict(whole["versions"]), rows)
     except (KeyError, TypeError, AttributeError) as fault:
         raise SgevalError(f"{folder / RESULTS}: expected the results of a run, got another form ({fault})") from None
 
 
-def _check_tables(folder: Path, digests: Mapping[str, str]) -> None:
-    """Refuse tables that are not those the results were made with."""
-    for table in (ITEMS, IMAGES):
-        path = folder / table
+def _check_files(folder: Path, digests: Mapping[str, str]) -> None:
+    """Refuse files that are not those the results were made with. Names are of this folder: results may be a stranger's."""
+    for name in {ITEMS: "", IMAGES: "", **digests}:
+        path = folder / Path(name).name
         if not path.is_file():
-            raise SgevalError(f"{path}: expected the table of this run, found none")
-        if describe_file(path)["sha256"] != digests[table]:
+            raise SgevalError(f"{path}: expected the file of this run, found none")
+        if describe_file(path)["sha256"] != digests[name]:
             raise SgevalError(
-                f"{path}: expected the table that {RESULTS} was made with, got another; a run that was to replace it "
+                f"{path}: expected the file that {RESULTS} was made with, got another; a run that was to replace it "
                 "may have been stopped: score again with --resume or --overwrite"
             )
 
@@ -140,6 +184,13 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def _new_file(path: Path, text: str) -> Path:
+    """Write a text beside its place, and say where."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    return beside
 
 
 def _new_table(path: Path, rows: Sequence[Any], kind: type) -> Path:

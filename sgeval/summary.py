@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+ENDS = ("low", "high", "percentile_low", "percentile_high")
 CHUNK = 4_000_000  # weights held at once while bootstrapping, about 32 MB
 
 
@@ -65,6 +66,12 @@ def bootstrap(
         name: _interval(columns[:, 2 * i], columns[:, 2 * i + 1], sums[:, 2 * i], sums[:, 2 * i + 1], level)
         for i, name in enumerate(names)
     }
+
+
+def intervals(ratios: Mapping[str, tuple[Floats, Floats]], replicates: int, seed: int = 0) -> dict[str, float | None]:
+    """The intervals of `bootstrap` as the keys that a result holds: `…_low`, `…_high` and their percentile kin."""
+    found = bootstrap(ratios, replicates, seed)
+    return {f"{name}_{end}": getattr(interval, end) for name, interval in found.items() for end in ENDS}
 
 
 def _draw(n: int, seed: int, replicate: int) -> Floats:

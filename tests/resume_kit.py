@@ -13,7 +13,7 @@ import numpy as np
 from kit import in_child
 
 import sgeval.runs
-from sgeval.cli.scoring import Job, run_job
+from sgeval.cli.scoring import RELCLIPSCORE, Job, run_job
 from sgeval.journal import Journal
 from sgeval.runs import PROGRESS
 
@@ -43,8 +43,8 @@ def prepared(tmp_path, random_graphs, fake_encoder, monkeypatch):
                 file.write("texts\n")
             return super().encode_texts(texts).astype(np.float32)
 
-    monkeypatch.setattr("sgeval.relclip.setup.load_encoder", lambda *_, **__: Logging())
-    monkeypatch.setattr("sgeval.relclip.setup.check_setup", lambda *_: (None, "cpu"))
+    monkeypatch.setattr("sgeval.setup.load_encoder", lambda *_, **__: Logging())
+    monkeypatch.setattr("sgeval.setup.check_setup", lambda *_: (None, "cpu"))
     return Case(tmp_path, log)
 
 
@@ -54,8 +54,8 @@ class Case:
 
     def job(self, out: str = "run", **more) -> Job:
         flags = {"model": "demo", "on_invalid": "skip", "batch_size": BATCH, "bootstrap": 20, **more}
-        given = (self.folder / "p.jsonl", self.folder / "images", self.folder / out, self.folder / "g.jsonl")
-        return Job.make(*given, flags, None)
+        files = {"predictions": self.folder / "p.jsonl", "references": self.folder / "g.jsonl"}
+        return Job.make(RELCLIPSCORE, files, self.folder / "images", self.folder / out, flags, None)
 
     def encoded(self) -> tuple[int, int]:
         """Calls so far: of regions, of texts."""

@@ -20,7 +20,7 @@ def command(tmp_path, monkeypatch, fake_encoder, picture):
         encoders.append(fake_encoder({"dog nan mat": [np.nan] * 8}))
         return encoders[-1]
 
-    monkeypatch.setattr("sgeval.relclip.setup.load_encoder", load)
+    monkeypatch.setattr("sgeval.setup.load_encoder", load)
 
     def run(*arguments, code):
         outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])

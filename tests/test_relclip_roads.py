@@ -14,8 +14,9 @@ from PIL import Image
 import sgeval
 import sgeval.assets
 from sgeval.errors import InvalidInput, SgevalError
-from sgeval.relclip import Options, Setup, relclipscore
+from sgeval.relclip import Options, relclipscore
 from sgeval.running import fitted
+from sgeval.setup import Setup
 
 DEMO_MODEL = Path(sgeval.assets.__file__).parent / "demo_model"
 
@@ -167,6 +168,7 @@ class TestKeywords:
     def test_names_and_defaults_are_those_of_the_options_and_the_setup(self):
         keywords = inspect.signature(sgeval.relclipscore).parameters
         expected = {item.name: item.default for kind in (Options, Setup) for item in fields(kind)}
+        expected |= {"model": None, "config": "clip"}  # the config's model where none is named
         assert {name: keywords[name].default for name in keywords if name not in self.BESIDE} == expected
         assert {keywords[name].kind for name in expected} == {inspect.Parameter.KEYWORD_ONLY}
 
@@ -204,4 +206,4 @@ class TestKeywords:
         assert relclipscore("p", return_items=True, **beside, **options, **setup) == {"asked": True}
         assert {item.name: getattr(seen["options"], item.name) for item in fields(Options)} == options
         assert {name: seen[name] for name in (*setup, *beside)} == {**setup, **beside} and seen["predictions"] == "p"
-        assert {item.name for item in fields(Setup)} == {*setup}
+        assert {"config", *(item.name for item in fields(Setup))} == {*setup}

@@ -30,12 +30,12 @@ def case(tmp_path, fake_encoder):
         write(number, 50)
 
     def run(encoder, journal=None, policy="skip"):
-        from sgeval.relclip.execution import _stamp
+        from sgeval.pictures import stamp
 
         texts, plans = Texts(), []
         for number in range(6):
             source = tmp_path / f"{number}.bmp"
-            plans.append(PicturePlan(source, SIZE, _stamp(source)))
+            plans.append(PicturePlan(source, SIZE, stamp(source)))
             for side in (9, 12):
                 plans[-1].add((0, 0, side, side), texts.add(f"text {side}"))
         table = encode_texts(texts.texts, encoder, journal=journal)

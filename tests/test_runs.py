@@ -176,7 +176,7 @@ class TestRunFolder:
         other = score([two_objects()], images=[picture(0)], model=fake_encoder())
         write_run(tmp_path / "other", "other", other, {})
         (tmp_path / "other" / "items.parquet").replace(tmp_path / "mine" / "items.parquet")
-        with pytest.raises(SgevalError, match=r"items\.parquet: expected the table that results\.json was made with"):
+        with pytest.raises(SgevalError, match=r"items\.parquet: expected the file that results\.json was made with"):
             read_run(tmp_path / "mine")
 
     def test_boxes_over_the_edge(self, two_objects, picture, fake_encoder, tmp_path):

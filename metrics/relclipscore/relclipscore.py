@@ -8,6 +8,7 @@ import evaluate
 import sgeval.building
 import sgeval.errors
 import sgeval.matching
+import sgeval.pictures
 import sgeval.records
 import sgeval.relclip
 import sgeval.relclip.scoring
@@ -157,7 +158,7 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
         """Compute over what was added and what is given here. Options are keywords; an unknown one is an error."""
         _check_options(options)
-        if self.num_process > 1 and sgeval.relclip.scoring.is_list(options.get("images")):
+        if self.num_process > 1 and sgeval.pictures.is_list(options.get("images")):
             raise sgeval.errors.SgevalError(
                 "images: expected a folder or a mapping from image_id with several processes, got a list: it stands beside "
                 "the rows of one process only"
@@ -200,7 +201,10 @@ class RelCLIPScore(evaluate.Metric):  # type: ignore[misc]
             _parsed(predictions, chosen),
             _parsed(references, chosen) if any(row["with_references"] for row in predictions) else None,
             images,
-            sgeval.relclip.Setup(model, self.config_name, device, precision, preprocess),
+            sgeval.relclip.make_setup(
+                model, self.config_name, device=device, precision=precision, preprocess=preprocess
+            ),
+            self.config_name,
             limit=limit,
             options=chosen,
             cache=cache,

@@ -2,86 +2,144 @@
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+from sgeval import alignment, relclip
+from sgeval.encoders.aliases import label
 from sgeval.errors import SgevalError, Unfinished, one_of, shown
 from sgeval.formats import read_graphs
 from sgeval.journal import Journal
-from sgeval.relclip import Options, Setup, make_options, score
-from sgeval.runs import PROGRESS, RESULTS, Run, describe_file, read_run, versions, write_run
+from sgeval.options import options_of
+from sgeval.runs import PROGRESS, RESULTS, Run, Scoring, describe_file, read_run, versions, write_run
+from sgeval.setup import Setup
+
+OpenJournal = Callable[[str], Journal]
 
 DEFAULT_BOOTSTRAP = 1000
 SETUP_NAMES = ("model", "device", "precision", "preprocess")
+ScoreFiles = Callable[["Job", Any, OpenJournal], Scoring]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What the command line needs to know of a metric."""
+
+    options: type[Any]
+    setup: Callable[..., Setup]
+    files: tuple[str, ...]
+    """The files it reads, by the name of their flag."""
+    score: ScoreFiles
 
 
 @dataclass(frozen=True)
 class Job:
     """One scoring run as the command line asks for it."""
 
-    OPTION_NAMES: ClassVar[tuple[str, ...]] = (
-        "format",
-        "references_format",
-        "limit",
-        "name",
-        "cache",
-        *SETUP_NAMES,
-        *(item.name for item in fields(Options)),
-    )
-
-    predictions: Path
+    metric: Metric
+    files: Mapping[str, Path | Sequence[Path] | None]
+    """By the name of their flag: predictions, references …"""
     images: Path
     out: Path
-    references: Path | None
     settings: Mapping[str, Any]
 
     @classmethod
     def make(
         cls,
-        predictions: Path,
+        metric: Metric,
+        files: Mapping[str, Any],
         images: Path,
         out: Path,
-        references: Path | None,
         flags: Mapping[str, Any],
         config: Path | None,
     ) -> "Job":
         """The job of these flags over the settings of the YAML file."""
-        settings = {**(_read_config(config) if config else {}), **flags}
+        settings = {**(_read_config(config, metric) if config else {}), **flags}
         if isinstance(settings.get("context"), str):
             settings["context"] = parse_context(settings["context"])
-        return cls(predictions, images, out, references, settings)
+        return cls(metric, files, images, out, settings)
 
-    def options(self) -> Options:
+    def options(self) -> Any:
         """The metric's options; the command line bootstraps by default."""
-        names = {item.name for item in fields(Options)}
+        names = {item.name for item in fields(self.metric.options)}
         given = {key: value for key, value in self.settings.items() if key in names}
-        return make_options({"bootstrap": DEFAULT_BOOTSTRAP, **given})
+        return options_of(self.metric.options, {"bootstrap": DEFAULT_BOOTSTRAP, **given})
 
-    def setup(self) -> dict[str, Any]:
+    def how(self) -> dict[str, Any]:
         """Which encoder, and how it runs."""
         return {key: self.settings[key] for key in SETUP_NAMES if key in self.settings}
 
     @property
     def name(self) -> str:
-        """The name of the system."""
-        return str(self.settings.get("name") or self.predictions.stem)
+        """The name of what is judged: the system whose predictions these are, else the model."""
+        predictions = self.files.get("predictions")
+        own = predictions.stem if isinstance(predictions, Path) else label(self.metric.setup(**self.how()).name or "")
+        return str(self.settings.get("name") or own)
+
+    def graphs(self, flag: str) -> Any:
+        """The rows of a file of graphs, in the form that the settings name; nothing where none is given."""
+        path = self.files[flag]
+        return read_graphs(path, self.form(flag)) if isinstance(path, Path) else None
 
     def inputs(self) -> dict[str, Any]:
         """What the run is made from: files by digest, and what of the settings decides what is read."""
-        found: dict[str, Any] = {"predictions": describe_file(self.predictions), "images": str(self.images.resolve())}
-        if self.references:
-            found["references"] = describe_file(self.references)
-        setup = Setup(**self.setup())
+        found: dict[str, Any] = {}
+        for flag, given in self.files.items():
+            for number, path in enumerate(given if isinstance(given, Sequence) else [given]):
+                if path is not None:
+                    found[f"{flag}_{number}" if number else flag] = describe_file(path)
+        setup = self.metric.setup(**self.how())
+        found |= {"images": str(self.images.resolve())}
         found |= {"model": setup.name, "precision": setup.precision, "preprocess": setup.preprocess}
-        found |= {"format": self.form(), "references_format": self.form("references_format")}
+        found |= {"format": self.form(), "references_format": self.form("references")}
         return found | ({"limit": self.settings["limit"]} if self.settings.get("limit") else {})
 
-    def form(self, name: str = "format") -> str:
-        """The form of the predictions, or of the references, which is the same unless said."""
-        return str(self.settings.get(name) or self.settings.get("format") or "sgeval")
+    def form(self, flag: str = "predictions") -> str:
+        """The form of a file of graphs; that of the references is the same as the predictions' unless said."""
+        of_references = self.settings.get("references_format") if flag == "references" else None
+        return str(of_references or self.settings.get("format") or "sgeval")
+
+
+def _score_relclip(job: Job, options: Any, open_journal: OpenJournal) -> Scoring:
+    return relclip.score(
+        job.graphs("predictions"),
+        images=job.images,
+        references=job.graphs("references"),
+        limit=job.settings.get("limit"),
+        options=options,
+        cache=job.settings.get("cache"),
+        open_journal=open_journal,
+        **job.how(),
+    )
+
+
+def _score_theta(job: Job, options: Any, open_journal: OpenJournal) -> Scoring:
+    more = job.files["vocabulary_graphs"]
+    assert not isinstance(more, Path)
+    return alignment.score_annotations(
+        job.graphs("references"),
+        images=job.images,
+        vocabulary=job.files["vocabulary"],
+        vocabulary_graphs=[row for path in more for row in read_graphs(path, job.form("references"))] if more else None,
+        limit=job.settings.get("limit"),
+        options=options,
+        cache=job.settings.get("cache"),
+        open_journal=open_journal,
+        **job.how(),
+    )
+
+
+RELCLIPSCORE = Metric(relclip.Options, relclip.make_setup, ("predictions", "references"), _score_relclip)
+THETA = Metric(alignment.Options, alignment.make_setup, ("references", "vocabulary", "vocabulary_graphs"), _score_theta)
+
+
+def setting_names(metric: Metric) -> tuple[str, ...]:
+    """What may stand in a YAML file: the metric's options, and what decides how it runs and what is read."""
+    forms = ("format", "references_format") if "predictions" in metric.files else ("format",)
+    return (*forms, "limit", "name", "cache", *SETUP_NAMES, *(item.name for item in fields(metric.options)))
 
 
 def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
@@ -89,7 +147,7 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
     or where pictures were left out; a complete one is read and left as it is."""
     if overwrite and resume:
         raise SgevalError("--resume and --overwrite: expected one of them, got both")
-    options, setup = job.options(), Setup(**job.setup())
+    options, setup = job.options(), job.metric.setup(**job.how())
     setup.check()
     inputs = job.inputs()
     if job.out.exists() and not job.out.is_dir():
@@ -115,17 +173,7 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
             return opened[0]
 
         opened: list[Journal] = []
-        form = job.form()
-        scoring = score(
-            read_graphs(job.predictions, form),
-            images=job.images,
-            references=read_graphs(job.references, job.form("references_format")) if job.references else None,
-            limit=job.settings.get("limit"),
-            options=options,
-            cache=job.settings.get("cache"),
-            open_journal=open_journal,
-            **job.setup(),
-        )
+        scoring = job.metric.score(job, options, open_journal)
         try:
             result = write_run(job.out, job.name, scoring, inputs)
         except OSError as fault:
@@ -154,7 +202,7 @@ def _refuse_existing(out: Path) -> None:
         raise SgevalError(f"{out}: holds a run already; name another folder or give --overwrite")
 
 
-def _complete(job: Job, inputs: Mapping[str, Any], options: Options) -> Run:
+def _complete(job: Job, inputs: Mapping[str, Any], options: Any) -> Run:
     """The complete run in the folder, when it is the one that is asked for."""
     run = read_run(job.out)
     before, now = (
@@ -190,7 +238,7 @@ def parse_context(text: str) -> Any:
         raise SgevalError(f"context: expected none, openvocsgg, ratio:SHARE or px:PIXELS, got {shown(text)}") from None
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path, metric: Metric) -> dict[str, Any]:
     import yaml
 
     from sgeval.strict_json import read_text
@@ -202,5 +250,5 @@ def _read_config(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise SgevalError(f"{path}: expected options as name: value, got {shown(settings)}")
     for key in settings:
-        one_of(f"{path}: option", key, Job.OPTION_NAMES)
+        one_of(f"{path}: option", key, setting_names(metric))
     return settings

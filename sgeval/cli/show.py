@@ -18,15 +18,24 @@ from sgeval.report.text import NOTHING, hundred, interval
 from sgeval.runs import Run
 
 SHOWN = 50
+COLUMNS = {"mean": "mean_score", "reference": "ref_relclipscore", "exact": "exact_match"}
+THETA_COLUMNS = {
+    "chance": "chance_theta",
+    "precision": "precision",
+    "direction": "direction_accuracy",
+}
+"""Heading and key of what stands beside the headline."""
 
 
 def show_results(runs: Sequence[Run]) -> None:
     """A table of scores (x100) with their intervals, one row a run, best first; then counts, why there is no score
     where there is none, and signatures. Standard error tells what a run of the demo model is worth."""
     ranked = [runs[index] for index in order(runs)]
-    table = Table(title=f"{ranked[0].metric} x100, higher is better")
-    table.add_column("system")
-    for heading in ("score", "95 %", "mean", "reference", "exact", "relations"):
+    metric = ranked[0].metric
+    others = THETA_COLUMNS if metric == "theta" else COLUMNS
+    table = Table(title=f"{metric} x100, higher is better")
+    table.add_column("model" if metric == "theta" else "system", min_width=4)
+    for heading in ("score", "95 %", *others, "relations"):
         table.add_column(heading, justify="right", no_wrap=True)
     names = [escape(one_line(run.name)) for run in ranked]
     for name, run in zip(names, ranked, strict=True):
@@ -35,9 +44,7 @@ def show_results(runs: Sequence[Run]) -> None:
             name,
             hundred(result[run.metric]),
             interval(result.get(f"{run.metric}_low"), result.get(f"{run.metric}_high")) or NOTHING,
-            hundred(result["mean_score"]),
-            hundred(result.get("ref_relclipscore")),
-            hundred(result.get("exact_match")),
+            *(hundred(result.get(key)) for key in others.values()),
             str(result["n_relations"]),
         )
     console = Console(highlight=False)

@@ -2,23 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from sgeval.cache import EmbeddingCache
 from sgeval.errors import BadImage, InvalidInput, shown
-from sgeval.images import Size, image_size, image_sources
+from sgeval.images import Size, image_sources
 from sgeval.journal import Journal
+from sgeval.pictures import check_boxes, file_below, of_image, picture_sizes, stamp, stated_size
 from sgeval.planning import Encoder, Floats, PicturePlan, Texts
 from sgeval.progress import bar
-from sgeval.records import SceneGraph
 from sgeval.relclip.options import Options
-from sgeval.relclip.resolve import Pair, Picture, check_boxes, check_given, resolve, unread
-from sgeval.relclip.rows import ImageRow, Item, Rows
+from sgeval.relclip.resolve import Pair, Picture, check_given, resolve, unread
+from sgeval.relclip.rows import Item
 from sgeval.relscore import openvocsgg_ref_score, ref_score, rel_score
+from sgeval.rows import ImageRow, Rows
 from sgeval.running import TextFeatures, encode_texts, score_pictures
+
+Side = Literal["prediction", "reference"]
 
 Places = dict[int, list[tuple[int, int]]]
 """By item index, where its scores stand (union, text): the prediction's text first, then, for the authors' reference
@@ -34,25 +36,13 @@ def score_pairs(
     *,
     journal: Journal | None = None,
     cache: EmbeddingCache | None = None,
-) -> Rows:
+) -> Rows[Item]:
     """The rows of all pictures. Faults of pictures, of boxes and of relations are raised together, kind by kind."""
-    sources = image_sources(images, pairs)
-    sizes, faults = picture_sizes(pairs, sources)
-    if faults and options.on_bad_image == "error":
-        raise InvalidInput("images", [named(pairs[index], fault) for index, fault in faults.items()])
-    check_boxes(pairs, sizes)  # first: corner boxes would only seem to differ from the reference's
-    if options.matching == "given":
-        check_given(pairs)
-    pictures = [
-        resolve(pair, size, options, template, encoder, _file(source, images))
-        if size
-        else unread(pair, faults.get(index))
-        for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
-    ]
-    _refuse_invalid(pictures, options)
+    opened = open_pictures(pairs, images, encoder, template, options)
+    pictures, sources, sizes = opened.pictures, opened.sources, opened.sizes
     texts = Texts()
     for picture in pictures:
-        for item in _scorable(picture):
+        for item in scorable(picture):
             for text in (item.text or "", *_reference_texts(picture, item, encoder)):
                 texts.add(text)
     storage: dict[str, Any] = {"batch_size": options.batch_size, "journal": journal, "cache": cache}
@@ -60,11 +50,13 @@ def score_pairs(
     judge = _Judge(encoder, options, texts, features)
     places: dict[int, Places] = {}
 
-    def plans() -> Iterator[PicturePlan]:
+    def plans() -> Iterator[PicturePlan | None]:
         for index, (picture, source, size) in enumerate(zip(pictures, sources, sizes, strict=True)):
             if picture.row.status == "ok" and size is not None:
                 plan, places[index] = judge.plan(picture, source, size)
                 yield plan
+            else:
+                yield None
 
     scores = score_pictures(
         plans(), texts.texts, features.features, encoder, fit=options.fit, on_bad_image=options.on_bad_image, **storage
@@ -72,20 +64,51 @@ def score_pairs(
     images_out: list[ImageRow] = []
     items_out: list[Item] = []
     broken: list[str] = []
-    for index, picture in enumerate(bar(pictures, "pictures", "picture")):
-        if picture.row.status == "ok" and sizes[index] is not None:
-            outcome = next(scores)
-            if isinstance(outcome, BadImage):
-                broken.append(named(pairs[index], str(outcome)))
-                picture = _broken(picture, str(outcome))
-            elif not broken or options.on_bad_image == "skip":
-                picture = replace(picture, items=judge.items(picture, outcome, places.pop(index)))
+    for index, outcome in enumerate(bar(scores, "pictures", "picture", len(pictures))):
+        picture = pictures[index]
+        if isinstance(outcome, BadImage):
+            broken.append(of_image(picture.row.image_id, str(outcome)))
+            picture = broken_picture(picture, str(outcome))
+        elif outcome is not None and (not broken or options.on_bad_image == "skip"):
+            picture = replace(picture, items=judge.items(picture, outcome, places.pop(index)))
         pictures[index] = _SPENT  # the rows that come out take its place
         images_out.append(picture.row)
         items_out += picture.items
     if broken and options.on_bad_image == "error":
         raise InvalidInput("images", broken)
     return Rows(tuple(images_out), tuple(items_out))
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Pictures whose relations are placed, beside where each picture is and how large (nothing where it is not read)."""
+
+    pictures: list[Picture]
+    sources: list[Any]
+    sizes: list[Size | None]
+
+
+def open_pictures(
+    pairs: Sequence[Pair], images: Any, encoder: Encoder, template: str, options: Options, side: Side = "prediction"
+) -> Opened:
+    """Find the pictures, read their sizes, check the boxes and place the relations. Faults of pictures, of boxes and of
+    relations are raised together, kind by kind; `side` is what messages call the graph whose relations are placed."""
+    sources = image_sources(images, pairs)
+    sizes, faults = sizes_of(pairs, sources)
+    if faults and options.on_bad_image == "error":
+        raise InvalidInput("images", [of_image(key_of(pairs[index]), fault) for index, fault in faults.items()])
+    check_both_boxes(pairs, sizes, side)  # first: corner boxes would only seem to differ from the reference's
+    if options.matching == "given":
+        check_given(pairs)
+    pictures = [
+        resolve(pair, size, options, template, encoder, file_below(source, images))
+        if size
+        else unread(pair, faults.get(index))
+        for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
+    ]
+    if options.on_invalid == "error" and (words := invalid_relations(pictures, side)):
+        raise InvalidInput(f"{side}s", words)
+    return Opened(pictures, sources, sizes)
 
 
 _SPENT = Picture(ImageRow("", None, None, None, 0, "missing"), (), {})
@@ -102,9 +125,9 @@ class _Judge:
 
     def plan(self, picture: Picture, source: Any, size: Size) -> tuple[PicturePlan, Places]:
         """A picture's plan, and where each item's scores will stand."""
-        plan = PicturePlan(source, (picture.row.width or size[0], picture.row.height or size[1]), _stamp(source))
+        plan = PicturePlan(source, (picture.row.width or size[0], picture.row.height or size[1]), stamp(source))
         places: Places = {}
-        for item in _scorable(picture):
+        for item in scorable(picture):
             assert item.crop is not None
             x1, y1, x2, y2 = (int(value) for value in item.crop)
             wanted = [item.text or ""]
@@ -146,76 +169,42 @@ class _Judge:
         return _defined(float(ref_score(value, np.fmax.reduce(alike))))
 
 
-def _scorable(picture: Picture) -> Iterator[Item]:
+def scorable(picture: Picture) -> Iterator[Item]:
     """The items that go to the encoder."""
     return (item for item in picture.items if item.status == "scored" and item.crop is not None)
 
 
-def _stamp(source: Any) -> str:
-    """A file's name, length and time of change: another file in its place has another stamp."""
-    if not isinstance(source, Path):
-        return ""
-    found = source.stat()
-    return f"{source.name} {found.st_size} {found.st_mtime_ns}"
-
-
-def named(pair: Pair, fault: str) -> str:
-    """The fault of a picture, with the image it is of."""
+def key_of(pair: Pair) -> str:
+    """The id that a pair of graphs has in common."""
     graph = pair[1] or pair[0]
     assert graph is not None
-    return f"image {shown(graph.key)}: {fault}"
+    return graph.key
 
 
-def picture_sizes(pairs: Sequence[Pair], sources: Sequence[Any]) -> tuple[list[Size | None], dict[int, str]]:
-    """The size of each picture from its header. Pictures of missing predictions are not opened."""
-    sizes: list[Size | None] = []
-    faults: dict[int, str] = {}
-    steps = bar(zip(pairs, sources, strict=True), "headers", "picture", total=len(pairs))
-    for index, ((prediction, reference), source) in enumerate(steps):
-        try:
-            if isinstance(source, BadImage) and prediction is not None:
-                raise source
-            sizes.append(None if prediction is None else image_size(source, annotated_size(prediction, reference)))
-        except BadImage as fault:
-            faults[index] = str(fault)
-            sizes.append(None)
-    return sizes, faults
+def sizes_of(pairs: Sequence[Pair], sources: Sequence[Any]) -> tuple[list[Size | None], dict[int, str]]:
+    """As `picture_sizes`; the reference's size goes before the prediction's. Pictures of missing predictions are not
+    opened."""
+    stated = [stated_size(reference, prediction) for prediction, reference in pairs]
+    return picture_sizes(sources, stated, [prediction is not None for prediction, _ in pairs])
 
 
-def annotated_size(prediction: SceneGraph | None, reference: SceneGraph | None) -> Size | None:
-    """The (width, height) that the reference states, else the prediction, else nothing."""
-    for graph in (reference, prediction):
-        if graph is not None and graph.width is not None and graph.height is not None:
-            return (graph.width, graph.height)
-    return None
+def check_both_boxes(pairs: Sequence[Pair], sizes: Sequence[Size | None], first: Side = "prediction") -> None:
+    """As `check_boxes`, of the predictions (or what `first` says they are), then of the references."""
+    for side, name in ((0, f"{first}s"), (1, "references")):
+        check_boxes(name, [pair[side] for pair in pairs], sizes)
 
 
-def _file(source: Any, images: Any) -> str | None:
-    """Where a picture lies below the folder of pictures; its bare name where it came another way."""
-    if not isinstance(source, (str, Path)):
-        return None
-    is_folder = isinstance(images, (str, Path))
-    return Path(source).relative_to(Path(images).resolve()).as_posix() if is_folder else Path(source).name
-
-
-def _broken(picture: Picture, fault: str) -> Picture:
+def broken_picture(picture: Picture, fault: str) -> Picture:
+    """The picture as one that could not be read, for the reason `fault`."""
     row = replace(picture.row, status="bad_image", reason=fault, n_clipped=0, n_outside=0)
     items = tuple(replace(item, status="bad_image", reason=fault) for item in picture.items)
     return Picture(row, items, picture.reference_texts)
 
 
-def _refuse_invalid(pictures: Sequence[Picture], options: Options) -> None:
-    if options.on_invalid == "skip":
-        return
-    faults = invalid_relations(pictures)
-    if faults:
-        raise InvalidInput("predictions", faults)
-
-
-def invalid_relations(pictures: Sequence[Picture]) -> list[str]:
+def invalid_relations(pictures: Sequence[Picture], side: Side = "prediction") -> list[str]:
     """The faults of the relations that cannot be scored for want of an object, of its box, or of a box in the picture."""
     return [
-        f"prediction of image {shown(item.image_id)}: {item.reason}"
+        f"{side} of image {shown(item.image_id)}: {item.reason}"
         for picture in pictures
         for item in picture.items
         if item.status == "invalid"

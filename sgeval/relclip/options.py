@@ -1,14 +1,13 @@
 """The options of RelCLIPScore, checked once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from numbers import Integral
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from sgeval.errors import SgevalError, one_of, shown
 from sgeval.matching import IOU_THRESHOLD, Matching, Missing
+from sgeval.options import check_options, options_of
 from sgeval.phrases import Normalisation, check_template
-from sgeval.regions import Context, Fit, check_context
+from sgeval.regions import Context, Fit, check_context, context_name
 from sgeval.relscore import Penalty
 from sgeval.running import OnBadImage
 from sgeval.validation import OnInvalid
@@ -24,7 +23,6 @@ CONFIGS: dict[str, tuple[str, str]] = {
 }
 """Config name to its default model and the key of its headline."""
 
-LEAST_BOOTSTRAP = 20  # fewer replicates have no 2.5 % and 97.5 % ends
 KEYS = {"cosine": "relclipscore", "sigmoid": "relsiglipscore", "itm": "relblipscore"}
 """Score rule of a model to the key of the headline."""
 
@@ -49,19 +47,10 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, kind in _CHOICES.items():
-            one_of(name, getattr(self, name), get_args(kind))
+        check_options(self, _CHOICES)
         object.__setattr__(self, "context", check_context(self.context))
         if self.template is not None:
             check_template(self.template)
-        for name, least, most in (("batch_size", 1, 65_536), ("bootstrap", 0, 100_000), ("seed", 0, 2**63)):
-            value = getattr(self, name)
-            number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
-            if not least <= number <= most:
-                raise SgevalError(f"{name}: expected a whole number from {least} to {most}, got {shown(value)}")
-            object.__setattr__(self, name, number)
-        if 0 < self.bootstrap < LEAST_BOOTSTRAP:
-            raise SgevalError(f"bootstrap: expected 0 (none) or at least {LEAST_BOOTSTRAP}, got {self.bootstrap}")
 
     def signature(self, template: str, with_references: bool) -> dict[str, object]:
         """The options' part of the signature."""
@@ -69,7 +58,7 @@ class Options:
         parts: dict[str, object] = {
             "template": template,
             "norm": self.normalisation,
-            "context": f"{self.context[0]}{self.context[1]:g}each" if isinstance(self.context, tuple) else self.context,
+            "context": context_name(self.context),
             "fit": self.fit,
             "penalty": self.penalty,
             "matching": matching,
@@ -97,7 +86,4 @@ _CHOICES: dict[str, Any] = {
 
 def make_options(given: Mapping[str, Any]) -> Options:
     """Options from keywords; an unknown one is an error that names the known ones."""
-    names = [item.name for item in fields(Options)]
-    for name in given:
-        one_of("option", name, names)
-    return Options(**given)
+    return options_of(Options, given)

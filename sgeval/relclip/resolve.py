@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from sgeval.boxes import Boxes, area, clip_boxes, corners, union_box
-from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.errors import SgevalError, shown
 from sgeval.images import Size
-from sgeval.matching import corner_hint, first_difference, fits_only_as_corners, match_objects, match_unions
+from sgeval.matching import first_difference, match_objects, match_unions
 from sgeval.phrases import canonical, triplet_text
 from sgeval.records import Object, Relation, SceneGraph
 from sgeval.regions import crop_rects, endpoint_cut
 from sgeval.relclip.options import Options
-from sgeval.relclip.rows import Corners, ImageRow, ImageStatus, Item
+from sgeval.relclip.rows import Item
+from sgeval.rows import Corners, ImageRow, ImageStatus
 
 Pair = tuple[SceneGraph | None, SceneGraph | None]
 
@@ -41,22 +42,6 @@ def check_given(pairs: Sequence[Pair]) -> None:
                 'With matching="given" the predicted objects are absent or equal the reference\'s boxes; '
                 'for boxes of a detector choose matching="pair_iou" or "union_iou"'
             )
-
-
-def check_boxes(pairs: Sequence[Pair], sizes: Sequence[Size | None]) -> None:
-    """Refuse a file whose boxes are corners: judged over all boxes of the predictions, then of the references."""
-    for side, name in ((0, "predictions"), (1, "references")):
-        total = faulty = 0
-        for pair, size in zip(pairs, sizes, strict=True):
-            graph = pair[side]
-            if graph is None or size is None:
-                continue
-            boxes = [item.bbox for item in graph.objects if item.bbox is not None]
-            total += len(boxes)
-            faulty += sum(fits_only_as_corners(box, *size) for box in boxes)
-        hint = corner_hint(faulty, total)
-        if hint:
-            raise InvalidInput(name, [f"{name}[…].objects[…].bbox: {hint}"])
 
 
 def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: Any, file: str | None) -> Picture:

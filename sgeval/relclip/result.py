@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from sgeval.relclip.options import Options
-from sgeval.relclip.rows import ImageRow, Item, Rows
+from sgeval.relclip.rows import Item
 from sgeval.relscore import image_mean, penalised, possible_pairs, replaced
-from sgeval.summary import Floats, bootstrap, mean, slices
+from sgeval.rows import ImageRow, Rows
+from sgeval.summary import Floats, intervals, mean, slices
 
 NAN = float("nan")
 
@@ -29,7 +30,9 @@ class _PerImage:
     headline: Floats
 
 
-def summarise(rows: Rows, options: Options, key: str, signature: str, return_items: bool = False) -> dict[str, Any]:
+def summarise(
+    rows: Rows[Item], options: Options, key: str, signature: str, return_items: bool = False
+) -> dict[str, Any]:
     """The flat result of a run's rows: floats and counts, then `signature`, then `items` and `images` when asked."""
     values = _per_image(rows, options)
     scored = [item for items in values.scored for item in items]
@@ -46,12 +49,12 @@ def summarise(rows: Rows, options: Options, key: str, signature: str, return_ite
     result |= _counts(rows, values, scored, options)
     result["signature"] = signature
     if return_items:
-        result["items"] = [asdict(item) for item in sorted(rows.items, key=_item_order)]
+        result["items"] = [asdict(item) for item in rows.in_order().items]
         result["images"] = image_table(rows, options)
     return result
 
 
-def image_table(rows: Rows, options: Options) -> list[dict[str, Any]]:
+def image_table(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:
     """One row a picture with its k, p, mean and penalised score; `None` where undefined."""
     values = _per_image(rows, options)
     by_id = {
@@ -64,12 +67,12 @@ def image_table(rows: Rows, options: Options) -> list[dict[str, Any]]:
         for index, row in enumerate(values.images)
     }
     blank = {"k": None, "p": None, "mean_score": None, "penalised_score": None}
-    return [asdict(row) | by_id.get(row.image_id, blank) for row in sorted(rows.images, key=lambda row: row.image_id)]
+    return [asdict(row) | by_id.get(row.image_id, blank) for row in rows.in_order().images]
 
 
-def predicate_table(rows: Rows) -> list[dict[str, object]]:
+def predicate_table(rows: Rows[Item]) -> list[dict[str, object]]:
     """Number and mean score of the scored relations by normalised predicate, most frequent first."""
-    scored = [item for item in sorted(rows.items, key=_item_order) if item.status == "scored"]
+    scored = [item for item in rows.in_order().items if item.status == "scored"]
     return slices([item.score if item.score is not None else NAN for item in scored], [item.group for item in scored])
 
 
@@ -83,23 +86,19 @@ def _warn_exploded(values: _PerImage, options: Options) -> None:
         )
 
 
-def _item_order(item: Item) -> tuple[str, int]:
-    return (item.image_id, item.index)
-
-
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _per_image(rows: Rows, options: Options) -> _PerImage:
+def _per_image(rows: Rows[Item], options: Options) -> _PerImage:
     items: dict[str, list[Item]] = defaultdict(list)
     undefined: set[str] = set()
-    for item in sorted(rows.items, key=_item_order):
+    for item in rows.in_order().items:
         if item.status == "scored":
             items[item.image_id].append(item)
         elif item.status == "undefined":
             undefined.add(item.image_id)
-    images = [row for row in sorted(rows.images, key=lambda row: row.image_id) if row.status != "bad_image"]
+    images = [row for row in rows.in_order().images if row.status != "bad_image"]
     scored = [items[row.image_id] for row in images]
     k = np.array([len(found) for found in scored], dtype=np.int64)
     p = possible_pairs([row.m for row in images])
@@ -166,18 +165,10 @@ def _intervals(values: _PerImage, options: Options, key: str) -> Mapping[str, fl
         "mean_score": over_images(values.mean),
         "mean_score_relations": (sums, values.k),
     }
-    out: dict[str, float | None] = {}
-    for name, interval in bootstrap(ratios, options.bootstrap, options.seed).items():
-        out |= {
-            f"{name}_low": interval.low,
-            f"{name}_high": interval.high,
-            f"{name}_percentile_low": interval.percentile_low,
-            f"{name}_percentile_high": interval.percentile_high,
-        }
-    return out
+    return intervals(ratios, options.bootstrap, options.seed)
 
 
-def _counts(rows: Rows, values: _PerImage, scored: Sequence[Item], options: Options) -> dict[str, int]:
+def _counts(rows: Rows[Item], values: _PerImage, scored: Sequence[Item], options: Options) -> dict[str, int]:
     status = Counter(item.status for item in rows.items)
     images = Counter(row.status for row in rows.images)
     has_pairs = np.array([row.m >= 2 for row in values.images], dtype=bool)

@@ -1,32 +1,14 @@
-"""The rows a run keeps: one a relation, one a picture. Every reported number is a pure function of them."""
+"""The row of a predicted relation."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-ItemStatus = Literal["scored", "self", "duplicate", "invalid", "unmatched", "undefined", "bad_image"]
-ImageStatus = Literal["ok", "missing", "bad_image"]
-
-Corners = tuple[float, float, float, float]
+from sgeval.rows import RelationRow
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One predicted relation: what it says, where it stands, what it scored, or why it did not."""
+class Item(RelationRow):
+    """One predicted relation, and how it compares with the reference."""
 
-    image_id: str
-    index: int
-    """Position in the prediction's list of relations."""
-    subject_id: int
-    object_id: int
-    subject: str
-    predicate: str
-    object: str
-    group: str
-    """The predicate's canonical form."""
-    status: ItemStatus
-    reason: str | None = None
-    text: str | None = None
-    score: float | None = None
     ref_score: float | None = None
     ref_predicates: tuple[str, ...] = ()
     """The reference's predicates on the ordered pair; empty without one."""
@@ -34,55 +16,3 @@ class Item:
     """The reference's predicates on the pair the other way round."""
     exact: bool | None = None
     exact_normalised: bool | None = None
-    endpoint_cut: bool | None = None
-    truncated: bool | None = None
-    pair: tuple[int, int] | None = None
-    """The ordered pair in the ids that matching settled on (the reference's, where there is one)."""
-    crop: Corners | None = None
-    subject_box: Corners | None = None
-    object_box: Corners | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ImageRow:
-    """One picture: how many boxed objects it has (m) and whether it could be scored."""
-
-    image_id: str
-    file: str | None
-    """The picture's path, below the folder of pictures where there is one."""
-    width: int | None
-    height: int | None
-    m: int
-    status: ImageStatus
-    n_clipped: int = 0
-    """Boxes that stick out of the picture and were clipped for cropping."""
-    n_outside: int = 0
-    """Boxes that lie wholly outside the picture; they still count in m."""
-    n_invalid_relations: int = 0
-    """Relations of the prediction that were left out at the border under `on_invalid="skip"`: they have no row."""
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a run. An associative state: parts made apart merge to what one run would have made."""
-
-    images: tuple[ImageRow, ...] = ()
-    items: tuple[Item, ...] = ()
-    n_invalid: int = 0
-    """Records, objects and relations left out at the border under `on_invalid="skip"`."""
-    with_references: bool = False
-
-    def merge(self, other: "Rows") -> "Rows":
-        """Both together. Raises `ValueError` when a picture is in both, or when one part had references and one had none."""
-        double = {row.image_id for row in self.images} & {row.image_id for row in other.images}
-        if double:
-            raise ValueError(f"merge: expected each image once, got {min(double)!r} in both parts")
-        if self.images and other.images and self.with_references != other.with_references:
-            raise ValueError("merge: expected references in both parts or in none, got them in one")
-        return Rows(
-            self.images + other.images,
-            self.items + other.items,
-            self.n_invalid + other.n_invalid,
-            self.with_references or other.with_references,
-        )

@@ -1,10 +1,9 @@
 """RelCLIPScore: the public function, from graphs and pictures to the result."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,21 @@ from sgeval.cache import EmbeddingCache
 from sgeval.errors import InvalidInput, SgevalError, shown
 from sgeval.journal import Journal
 from sgeval.matching import NOTHING, Matching, Missing, align
+from sgeval.options import check_limit
 from sgeval.phrases import Normalisation
+from sgeval.pictures import beside, is_list
 from sgeval.planning import Encoder
 from sgeval.regions import Context, Fit
 from sgeval.relclip.execution import score_pairs
 from sgeval.relclip.options import KEYS, Empty, Options, RefFormula, make_options
 from sgeval.relclip.resolve import Pair
 from sgeval.relclip.result import summarise
-from sgeval.relclip.rows import Rows
-from sgeval.relclip.setup import Setup
+from sgeval.relclip.rows import Item
+from sgeval.relclip.setup import check_config, make_setup
 from sgeval.relscore import Penalty
+from sgeval.rows import Rows
 from sgeval.running import OnBadImage
+from sgeval.setup import Setup
 from sgeval.signature import signature
 from sgeval.validation import OnInvalid, Parsed, parse_graphs
 
@@ -33,10 +36,15 @@ OpenJournal = Callable[[str], Journal]
 class Scoring:
     """Rows with what is needed to summarise them: options, headline key, signature."""
 
-    rows: Rows
+    rows: Rows[Item]
     options: Options
     key: str
     signature: str
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Nothing stands beside the tables."""
+        return {}
 
     def result(self, return_items: bool = False) -> dict[str, Any]:
         """The flat result."""
@@ -169,6 +177,7 @@ def score(
     options: Options | None = None,
     cache: str | Path | None = None,
     open_journal: OpenJournal | None = None,
+    config: str = "clip",
     **setup: Any,
 ) -> Scoring:
     """The rows of a run, before they are summarised. Parameters as in `relclipscore`; `setup` are those of `Setup`.
@@ -176,11 +185,11 @@ def score(
     `open_journal`, called with the run's signature, gives the journal that makes the run resumable; the caller closes it.
     """
     options = options or Options()
-    chosen = Setup(**setup)
+    chosen = make_setup(config=config, **setup)
     chosen.check()
     mine, gold = parse_both(predictions, references, options)
     return score_parsed(
-        mine, gold, images, chosen, limit=limit, options=options, cache=cache, open_journal=open_journal
+        mine, gold, images, chosen, config, limit=limit, options=options, cache=cache, open_journal=open_journal
     )
 
 
@@ -189,6 +198,7 @@ def score_parsed(
     references: Parsed | None,
     images: Any,
     setup: Setup,
+    config: str = "clip",
     *,
     limit: int | None,
     options: Options,
@@ -198,22 +208,21 @@ def score_parsed(
     """The same for graphs that have passed the border."""
     if options.matching != "given" and references is None:
         raise SgevalError(f"matching: {shown(options.matching)} needs references")
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1):
-        raise SgevalError(f"limit: expected a whole number of 1 or more, got {shown(limit)}")
+    check_limit(limit)
     gold = references.scenes if references else None
     left_out = predictions.left_out | (references.left_out if references else set())
     pairs: list[Pair] = align(predictions.scenes, gold, options.missing, limit, left_out, predictions.positions)
     if not pairs:
         raise SgevalError(NOTHING)
     if is_list(images):
-        images = beside(images, predictions)
+        images = beside(images, predictions, "prediction")
     encoder = setup.encoder()
+    check_config(config, encoder)
     template = options.template or encoder.template
     key = KEYS[encoder.score_rule]
     parts = {"metric": key, **encoder.signature(), **options.signature(template, references is not None)}
     line = signature(parts if limit is None else {**parts, "limit": int(limit)})
-    with ExitStack() as stack:
-        embeddings = stack.enter_context(EmbeddingCache(cache)) if cache is not None else None
+    with EmbeddingCache(cache) if cache is not None else nullcontext() as embeddings:
         journal = open_journal(line) if open_journal else None
         rows = score_pairs(pairs, images, encoder, template, options, journal=journal, cache=embeddings)
     rows = replace(
@@ -225,21 +234,6 @@ def score_parsed(
         with_references=references is not None,
     )
     return Scoring(rows, options, key, line)
-
-
-def is_list(images: Any) -> bool:
-    """Whether pictures came as a list beside the predictions."""
-    return isinstance(images, Sequence) and not isinstance(images, (str, bytes))
-
-
-def beside(images: Sequence[Any], predictions: Parsed) -> dict[str, Any]:
-    """The mapping of a list of pictures that stands beside the rows of the predictions."""
-    if len(images) != predictions.n_rows:
-        fault = f"images: expected one a prediction ({predictions.n_rows}), got {len(images)}"
-        raise InvalidInput("images", [fault])
-    return {
-        graph.key: images[position] for graph, position in zip(predictions.graphs, predictions.positions, strict=True)
-    }
 
 
 def parse_both(

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 
 from sgeval.phrases import canonical, object_words, words
-from sgeval.relclip import ImageRow, Item
 from sgeval.report.facts import scored_items
 from sgeval.report.text import agreed, counted, cut, signature_parts
+from sgeval.rows import ImageRow, RelationRow
 from sgeval.runs import Run
 
 OBJECTS = frozenset(("dog", "cat", "ball", "car", "cup", "apple", "box", "table"))
@@ -67,7 +67,7 @@ def _is_scene(row: ImageRow) -> bool:
     return bool(SCENE.fullmatch(row.file or "")) and (row.width, row.height) == SCENE_SIZE
 
 
-def _strange_words(item: Item) -> set[str]:
+def _strange_words(item: RelationRow) -> set[str]:
     ends = {object_words(label) for label in (item.subject, item.object)}
     strange = {label for label in ends if label.casefold() not in OBJECTS}
     return strange if canonical(item.predicate) in PREDICATES else {*strange, words(item.predicate)}

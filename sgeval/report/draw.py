@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from unicodedata import east_asian_width
 
 from sgeval.errors import one_line
-from sgeval.relclip.rows import Corners
 from sgeval.report.text import hundred
+from sgeval.rows import Corners
 
 SIDE = 320  # the longest side of a drawing of a crop, in its own units and at most in stored pixels
 CONTEXT = 0.12  # what is shown around the crop, as a share of its longest side

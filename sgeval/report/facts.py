@@ -20,6 +20,8 @@ WHY_UNSCORED: Mapping[str, str] = {
     "self": "{relates|relate} an object to itself",
     "duplicate": "{repeats|repeat} another one of the picture",
     "invalid": "{breaks|break} the format, or {names|name} objects that are unknown, without a box or outside the picture",
+    "singleton": "{has|have} no other candidate than the truth",
+    "unlisted": "{is|are} not in the vocabulary",
     "unmatched": "{has|have} boxes that match no pair of the reference",
     "undefined": "got no finite number from the model",
     "bad_image": "{belongs|belong} to a picture that could not be read",
@@ -54,6 +56,8 @@ def undefined_pictures(run: Run) -> dict[str, str]:
 
 def why_nothing(run: Run) -> str:
     """For a run without a score, or without a single scored relation: why, in words. Empty for any other."""
+    if run.metric == "theta":
+        return _why_no_theta(run)
     is_undefined = number(run.result.get(run.metric)) is None
     any_scored = bool(scored_items(run))
     if any_scored and not is_undefined:
@@ -76,10 +80,24 @@ def why_nothing(run: Run) -> str:
             if statuses.total()
             else "The predictions hold no relation for these pictures."
         )
-    if run.rows.n_invalid:
-        n = run.rows.n_invalid
-        words.append(agreed(f"{n:,} faulty {{part|parts}} of the input {{was|were}} left out before.", n))
-    return " ".join(words)
+    return " ".join([*words, *_lost_before(run)])
+
+
+def _why_no_theta(run: Run) -> str:
+    """The same for θ: there is none where no relation was ranked."""
+    if number(run.result.get(run.metric)) is not None:
+        return ""
+    statuses = Counter("singleton" if item.status == "scored" else item.status for item in run.rows.items)
+    statuses["invalid"] += sum(row.n_invalid_relations for row in run.rows.images)
+    if not statuses.total():
+        return " ".join(["The references hold no relation for these pictures.", *_lost_before(run)])
+    annotated = counted(statuses.total(), "annotated relation")
+    return " ".join([f"Of {annotated} none was ranked{_listed(statuses, WHY_UNSCORED)}.", *_lost_before(run)])
+
+
+def _lost_before(run: Run) -> list[str]:
+    n = run.rows.n_invalid
+    return [agreed(f"{n:,} faulty {{part|parts}} of the input {{was|were}} left out before.", n)] if n else []
 
 
 def _listed(counts: Mapping[str, int], meanings: Mapping[str, str]) -> str:

@@ -13,10 +13,9 @@ from PIL import Image
 
 from sgeval.errors import BadImage, SgevalError, shown
 from sgeval.images import load_image
-from sgeval.relclip import ImageRow, Item
-from sgeval.relclip.rows import Corners
 from sgeval.report.draw import SIDE, Overlay, Window, overlay, shown_window
 from sgeval.report.text import cut, spoken
+from sgeval.rows import Corners, ImageRow, RelationRow
 from sgeval.runs import Run
 
 QUALITY = 82
@@ -50,7 +49,7 @@ class Pictures:
         self.rows: Mapping[str, ImageRow] = {row.image_id: row for row in run.rows.images}
         self._last: tuple[str, Image.Image] | None = None
 
-    def draw(self, item: Item, arrow: bool = True) -> Drawing:
+    def draw(self, item: RelationRow, arrow: bool = True) -> Drawing:
         """The drawing of a relation. Never raises for a picture that is missing or broken."""
         boxes = [box for box in (item.subject_box, item.object_box) if _usable(box)]
         if len(boxes) < 2:
