@@ -21,6 +21,8 @@ Singletons = Literal["skip", "include"]
 Cooccurring = Literal["keep", "exclude"]
 Confusers = Literal["top", "all"]
 
+ONLY_GRAPHS = '{}: only config="graphs" has a use for it; config="scores" takes no pictures'
+
 SYMMETRIC = (
     "across from",
     "adjacent to",
@@ -100,9 +102,7 @@ class Options:
         default = asdict(Options())
         for item in fields(self):
             if item.name not in LIST_OPTIONS and getattr(self, item.name) != default[item.name]:
-                raise SgevalError(
-                    f'{item.name}: only config="graphs" has a use for it; config="scores" takes no pictures'
-                )
+                raise SgevalError(ONLY_GRAPHS.format(item.name))
 
 
 LIST_OPTIONS = ("score", "protocol", "singletons", "on_invalid", "bootstrap", "seed")

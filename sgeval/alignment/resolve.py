@@ -84,7 +84,11 @@ class Questions:
         return found
 
     def _candidates(self, item: Item, also_true: set[str]) -> dict[str, str]:
+        """Key and spelling of what is ranked. Their order is of use to the authors' script alone; else it is that of the
+        alphabet, so that rows do not hang on the order of a file."""
         found = self.vocabulary.candidates(item.subject, item.object)
+        if self.options.protocol == "paper":
+            found = dict(sorted(found.items()))
         if self.options.cooccurring == "keep":
             return dict(found)
         truth = predicate_key(item.predicate, self.options.normalisation)

@@ -11,11 +11,11 @@ import numpy as np
 from sgeval import ranks
 from sgeval.alignment.options import Options
 from sgeval.alignment.rows import Item, ListItem
-from sgeval.phrases import object_words
 from sgeval.ranks import Ints
 from sgeval.relscore import rel_score
 from sgeval.rows import Rows
-from sgeval.summary import ENDS, Floats, intervals
+from sgeval.summary import Floats, intervals
+from sgeval.vocabulary import class_key, predicate_key
 
 SMALL = 0.2  # paper 1, Table 4: a box of less than a fifth of the other's area
 FAR = 0.2  # paper 1, Section 4: apart by a fifth of the picture, here of its diagonal
@@ -62,7 +62,9 @@ class Columns:
         return found
 
 
-def columns(items: Sequence[Item] | Sequence[ListItem], units: Sequence[int], options: Options) -> Columns:
+def columns(
+    items: Sequence[Item] | Sequence[ListItem], units: Sequence[int], n_units: int, options: Options
+) -> Columns:
     """The measures of scored relations, in their order."""
 
     def of(name: str) -> Floats:
@@ -86,12 +88,12 @@ def columns(items: Sequence[Item] | Sequence[ListItem], units: Sequence[int], op
         beside |= {f"above_{name}": ranks.wins(score, other), f"gap_{name}": score - other}
     values = {name: np.where(left_out, np.nan, column) for name, column in ranked.items()} | beside
     counts = {"n": n, "tied": of("tied"), "near": of("near")}
-    return Columns(values | counts, np.array(units, dtype=np.int64), max(units, default=-1) + 1)
+    return Columns(values | counts, np.array(units, dtype=np.int64), n_units)
 
 
 def summarise_lists(items: Sequence[ListItem], n_invalid: int, options: Options, signature: str) -> dict[str, Any]:
     """The flat result of lists of scores: floats and counts, `signature` last. A list is its own unit of the bootstrap."""
-    found = columns(items, range(len(items)), options)
+    found = columns(items, range(len(items)), len(items), options)
     result: dict[str, Any] = {name: found.mean(name) for name in RANKED}
     result |= _intervals(found, ("theta", "precision", "mean_score"), options)
     result |= _rank_counts(found) | {"n_invalid": n_invalid}
@@ -125,7 +127,8 @@ def confused(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:
     for item in rows.items:
         if item.status != "scored" or (item.n == 1 and options.singletons == "skip"):
             continue
-        triplet = (_class(item.subject, options), item.group, _class(item.object, options))
+        subject, obj = (class_key(label, options.normalisation) for label in (item.subject, item.object))
+        triplet = (subject, predicate_key(item.predicate, options.normalisation), obj)
         totals[triplet] += 1
         shown = item.confusers[:1] if options.confusers == "top" else item.confusers
         counts.update((*triplet, predicate) for predicate in shown)
@@ -173,7 +176,7 @@ def _sliced(found: Columns, chosen: Ints) -> dict[str, Any]:
 
 def _slice_intervals(found: Columns, members: Sequence[Ints], options: Options) -> Iterator[dict[str, float | None]]:
     """The intervals of each slice, many slices to a bootstrap."""
-    names: dict[str, float | None] = {f"{name}_{end}": None for name in WITH_INTERVAL for end in ENDS}
+    names: dict[str, float | None] = {f"{name}_{end}": None for name in WITH_INTERVAL for end in ("low", "high")}
     most = len(_ORDER["size_ratio"]) + len(_ORDER["distance"]) + MOST_PREDICATES
     step = max(1, CELLS // (2 * len(WITH_INTERVAL) * max(1, found.n_units)))
     for start in range(0, min(len(members), most), step):
@@ -207,14 +210,10 @@ _SLICES: Mapping[str, Callable[[Item], str]] = {
 _ORDER = {"size_ratio": ["below 0.2", "0.2 and above"], "distance": ["overlap", "near", "distant"]}
 
 
-def _class(label: str, options: Options) -> str:
-    return object_words(label) if options.normalisation == "words" else label
-
-
 def _scored(rows: Rows[Item], options: Options) -> tuple[list[Item], Columns]:
     number = {row.image_id: index for index, row in enumerate(rows.images)}
     scored = [item for item in rows.items if item.status == "scored"]
-    found = columns(scored, [number[item.image_id] for item in scored], options)
+    found = columns(scored, [number[item.image_id] for item in scored], len(number), options)
     return scored, found
 
 

@@ -13,6 +13,7 @@ from sgeval.alignment.options import (
     CONFIGS,
     DEFAULT_MODEL,
     KEY,
+    ONLY_GRAPHS,
     SYMMETRIC,
     Confusers,
     Cooccurring,
@@ -177,9 +178,7 @@ def theta(
         options.check_for_lists()
         given = {"images": images, "model": model, "vocabulary": vocabulary, "vocabulary_graphs": vocabulary_graphs}
         given |= {"cache": cache, "limit": limit}
-        for name, value in given.items():
-            if value is not None:
-                raise SgevalError(f'{name}: only config="graphs" has a use for it; config="scores" takes no pictures')
+        check_for_lists(given)
         return theta_of_lists(predictions, references, options, return_items)
     if predictions is not None:
         raise SgevalError("predictions: expected none for graphs: θ scores the references, got some")
@@ -219,9 +218,8 @@ def score_annotations(
     options = options or Options()
     setup = make_setup(model, **how)
     setup.check()
-    gold = _parsed(references, "references", options)
-    more = None if vocabulary_graphs is None else _parsed(vocabulary_graphs, "vocabulary_graphs", options)
-    chosen = choose_vocabulary(gold, vocabulary, more, options)
+    gold = parse_references(references, options)
+    chosen = choose_vocabulary(gold, vocabulary, vocabulary_graphs, options)
     return score_parsed(
         gold, images, setup, chosen, limit=limit, options=options, cache=cache, open_journal=open_journal
     )
@@ -232,14 +230,24 @@ def make_setup(model: str | Path | Encoder | None = None, **how: str) -> Setup:
     return Setup(DEFAULT_MODEL if model is None else model, **how)
 
 
-def choose_vocabulary(references: Parsed, given: Any, more: Parsed | None, options: Options) -> Vocabulary:
+def choose_vocabulary(
+    references: Parsed, given: Any, vocabulary_graphs: Iterable[Any] | None, options: Options
+) -> Vocabulary:
     """The candidates: those given, else those of the references and of further graphs."""
     if given is None:
+        more = None if vocabulary_graphs is None else parse_references(vocabulary_graphs, options, "vocabulary_graphs")
         graphs = [*references.scenes, *(more.scenes if more else ())]
         return vocabulary_of_graphs(graphs, options.normalisation)
-    if more is not None:
+    if vocabulary_graphs is not None:
         raise SgevalError("vocabulary and vocabulary_graphs: expected one of them, got both")
     return make_vocabulary(given, options.normalisation)
+
+
+def check_for_lists(given: Mapping[str, Any]) -> None:
+    """Refuse arguments that lists of scores have no use for; an absent one is `None`."""
+    for name, value in given.items():
+        if value is not None:
+            raise SgevalError(ONLY_GRAPHS.format(name))
 
 
 def score_parsed(
@@ -280,7 +288,8 @@ def score_parsed(
     return Scoring(replace(rows, images=lost, n_invalid=references.n_invalid), options, line, vocabulary)
 
 
-def _parsed(rows: Iterable[Any], label: str, options: Options) -> Parsed:
+def parse_references(rows: Iterable[Any], options: Options, label: str = "references") -> Parsed:
+    """Annotated graphs through the border."""
     parsed = parse_graphs(rows, label, on_invalid=options.on_invalid)
     for words in parsed.warnings:
         warnings.warn(words, stacklevel=4)

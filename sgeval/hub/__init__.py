@@ -5,7 +5,7 @@ from typing import Any
 
 from sgeval.errors import SgevalError, one_of
 
-METRICS = ("relclipscore",)
+METRICS = ("relclipscore", "theta")
 
 
 def path(name: str) -> str:
@@ -15,7 +15,7 @@ def path(name: str) -> str:
     'relclipscore'
     """
     one_of("metric", name, METRICS)
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parent.parent
     for shelf in (here / "metrics", here.parent / "metrics"):  # in a wheel, in a checkout
         if (shelf / name / f"{name}.py").is_file():
             return str(shelf / name)
