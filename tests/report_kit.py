@@ -64,7 +64,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._in_style = tag == "style"
-        if tag in ("td", "th", "div", "p", "li", "b"):
+        if tag in ("td", "th", "div", "p", "li", "b", "br"):
             self.words += " "
 
     def handle_endtag(self, tag: str) -> None:
@@ -132,3 +132,16 @@ def make_run(folder: Path, name: str, predictions: list[Any], references: list[A
 
 
 REFERENCES = [graph(name, [(0, 1, "left of"), (1, 0, "right of")]) for name in "ab"]
+
+PAYLOADS = (
+    "<img src=x onerror=alert(1)>",
+    "</style><script>alert(1)</script>",
+    "</title><svg onload=alert(1)>",
+    '"onmouseover=alert(1) x="',
+    "' onfocus=alert(1) autofocus='",
+    "javascript:alert(1)",
+    "{{ 7*7 }}{% raw %}",
+    "<iframe src=//evil.example></iframe>",
+    "a\u202egnp.exe",
+    "\x1b[31mred\x00",
+)

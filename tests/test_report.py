@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from report_kit import REFERENCES, FakeEncoder, Page, assert_harmless, graph, make_run, pictures
+from report_kit import PAYLOADS, REFERENCES, FakeEncoder, Page, assert_harmless, graph, make_run, pictures
 
 from sgeval.cli.show import show_results
 from sgeval.errors import one_line
@@ -18,23 +18,11 @@ from sgeval.report.demo_model import HINT, demo_warning
 from sgeval.report.draw import Histogram, histogram, overlay, shown_window
 from sgeval.report.facts import first_only, scored_items, why_nothing
 from sgeval.report.pictures import Pictures
-from sgeval.report.single import card, extremes, input_rows, left_out
+from sgeval.report.single import card, extremes, pictures_left_out
+from sgeval.report.tables import input_rows, left_out
 from sgeval.report.text import agreed, hundred, safe_link
 from sgeval.report.words import SCOPE, SKIPPED
 from sgeval.runs import Run
-
-PAYLOADS = (
-    "<img src=x onerror=alert(1)>",
-    "</style><script>alert(1)</script>",
-    "</title><svg onload=alert(1)>",
-    '"onmouseover=alert(1) x="',
-    "' onfocus=alert(1) autofocus='",
-    "javascript:alert(1)",
-    "{{ 7*7 }}{% raw %}",
-    "<iframe src=//evil.example></iframe>",
-    "a\u202egnp.exe",
-    "\x1b[31mred\x00",
-)
 
 
 def test_report_says_what_the_run_scored(tmp_path: Path) -> None:
@@ -230,16 +218,22 @@ def test_a_score_of_nothing_says_why(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert why_nothing(scored) == ""
 
 
+def not_scored(run: Run) -> list[tuple[str, str, str]]:
+    return left_out(run, pictures_left_out(run), Pictures(run))
+
+
 def test_what_was_not_scored_is_listed_with_its_reason(tmp_path: Path) -> None:
     predictions = [graph("a", [(0, 1, "on"), (2, 2, "on")])]
     gold = [graph("a", []), graph("b", [])]
     run = make_run(tmp_path, "mine", predictions, gold, missing="zero")
-    assert left_out(run, Pictures(run)) == [
+    assert not_scored(run) == [
         ("a", "box on box", "subject and object are the same"),
         ("b", "(the whole picture)", "is not in the predictions, counts as 0"),
     ]
     run = make_run(tmp_path, "mine", [*predictions, graph("b", [], ("dog",))])
-    assert ("b", "(the whole picture)", "has fewer than two objects with a box") in left_out(run, Pictures(run))
+    assert ("b", "(the whole picture)", "has fewer than two objects with a box") in left_out(
+        run, pictures_left_out(run), Pictures(run)
+    )
 
 
 def test_a_limit_is_told(tmp_path: Path) -> None:
@@ -276,11 +270,11 @@ def test_cards_show_what_was_scored(tmp_path: Path) -> None:
     run = make_run(tmp_path, "mine", predictions)
     (item,) = scored_items(run)
     made = card(run, item, Pictures(run))
-    assert (made.subject, made.predicate, made.object, made.text) == ("person", "next to", "tree", "")
+    assert (made.said.words, made.text) == ("person next to tree", "")
     assert made.drawing.overlay and made.drawing.overlay.object.tag == "tree"
     run = make_run(tmp_path, "mine", predictions, normalisation="none", template="a {subject} {predicate} a {object}")
     made = card(run, scored_items(run)[0], Pictures(run))
-    assert (made.subject, made.predicate, made.object) == ("person_1", "next_to", "tree-merged")
+    assert made.said.words == "person_1 next_to tree-merged"
     assert made.text == "a person_1 next_to a tree-merged"
     assert f"Scored as: {made.text}" in Page(render_report(run, tmp_path / "report.html")).words
     said = {"one": "next_to", "two": "under"}
@@ -295,7 +289,7 @@ def test_extremes_share_no_relation_and_a_long_tail_is_folded(tmp_path: Path) ->
         pytest.approx([0.9, 0.8]),
         pytest.approx([0.3]),
     ]
-    assert left_out(run, Pictures(run)) == []
+    assert not_scored(run) == []
 
     run = make_run(tmp_path, "mine", [graph("a", [(0, 1, f"word{index}") for index in range(30)])])
     assert "5 less frequent predicates" in Page(render_report(run, tmp_path / "report.html")).words

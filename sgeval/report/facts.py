@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
-from sgeval.relclip import Item, image_table
+from sgeval import alignment
+from sgeval.relclip import image_table
 from sgeval.report.text import agreed, counted, number, signature_parts
 from sgeval.runs import Run
 
@@ -29,8 +31,8 @@ WHY_UNSCORED: Mapping[str, str] = {
 """Why a relation was not scored, by its status."""
 
 
-def scored_items(run: Run) -> list[Item]:
-    """The scored relations in the order of picture and position."""
+def scored_items(run: Run) -> list[Any]:
+    """The scored relations, rows of the run's own metric, in the order of picture and position."""
     found = [item for item in run.rows.items if item.status == "scored" and number(item.score) is not None]
     return sorted(found, key=lambda item: (item.image_id, item.index))
 
@@ -56,7 +58,7 @@ def undefined_pictures(run: Run) -> dict[str, str]:
 
 def why_nothing(run: Run) -> str:
     """For a run without a score, or without a single scored relation: why, in words. Empty for any other."""
-    if run.metric == "theta":
+    if run.metric == alignment.KEY:
         return _why_no_theta(run)
     is_undefined = number(run.result.get(run.metric)) is None
     any_scored = bool(scored_items(run))
@@ -103,6 +105,15 @@ def _lost_before(run: Run) -> list[str]:
 def _listed(counts: Mapping[str, int], meanings: Mapping[str, str]) -> str:
     parts = [f"{counts[key]:,} {agreed(words, counts[key])}" for key, words in meanings.items() if counts.get(key)]
     return ": " + ", ".join(parts) if parts else ""
+
+
+def why_no_interval(run: Run) -> str:
+    """Why a score has no interval."""
+    if not run.options.bootstrap:
+        return "No interval: the run was made without bootstrap."
+    if number(run.result.get("n_scored_images")) == 1:
+        return "No interval: one picture is too few."
+    return "No interval: the pictures show no spread."
 
 
 def first_only(run: Run) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgeval.errors import SgevalError
-from sgeval.relclip import Item
 from sgeval.report.compare import (
     KINDS,
     Difference,
@@ -20,10 +19,10 @@ from sgeval.report.compare import (
     signature_differences,
 )
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
-from sgeval.report.facts import first_only, scored_items, why_nothing
+from sgeval.report.facts import first_only, scored_items, why_no_interval, why_nothing
 from sgeval.report.page import check_target, write_page
 from sgeval.report.pictures import Drawing, Pictures, check_folder
-from sgeval.report.single import why_no_interval
+from sgeval.report.tables import Said, said
 from sgeval.report.text import cut, hundred, interval, metric_name, number, safe_link, share, spoken
 from sgeval.runs import Run
 
@@ -67,17 +66,6 @@ class KindCell:
     share: str
     n: int
     mean: str
-
-
-@dataclass(frozen=True)
-class Said:
-    """A triplet as a system or the reference says it; `reversed` when its subject is the pair's second object."""
-
-    subject: str
-    predicate: str
-    object: str
-    reversed: bool
-    score: str = ""
 
 
 @dataclass(frozen=True)
@@ -238,8 +226,10 @@ def _card(row: Difference, names: Sequence[str], pictures: Sequence[Pictures], n
     ]
     systems = []
     for index, items in row.said:
-        said = [_said(item, item.pair != best.pair, normalisation) for item in items]
-        systems.append((names[index], said[:STATEMENTS], max(len(said) - STATEMENTS, 0)))
+        lines = [
+            said(item, normalisation, score=item.score, reversed=item.pair != best.pair) for item in items[:STATEMENTS]
+        ]
+        systems.append((names[index], lines, len(items) - len(lines)))
     return DifferenceCard(
         cut(row.image_id),
         hundred(row.gap),
@@ -248,8 +238,3 @@ def _card(row: Difference, names: Sequence[str], pictures: Sequence[Pictures], n
         references,
         systems,
     )
-
-
-def _said(item: Item, is_reversed: bool, normalisation: str) -> Said:
-    subject, predicate, obj = spoken(item.subject, item.predicate, item.object, normalisation)
-    return Said(cut(subject), cut(predicate), cut(obj), is_reversed, hundred(item.score))

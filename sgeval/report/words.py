@@ -1,6 +1,7 @@
 """What the keys of a result mean, in one line each."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 SCORES: Mapping[str, str] = {
     "mean_score": "Mean over pictures of the mean relation score, without the penalty (eq. 2).",
@@ -76,5 +77,17 @@ SKIPPED: Mapping[str, str] = {
     "n_truncated": "scored {relation|relations} whose text is longer than the model reads; the text is cut at its end",
 }
 """Counts of what was skipped, mended or is to be taken with care."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a metric, and what is done with its relations."""
+
+    scope: Mapping[str, str]
+    skipped: Mapping[str, str]
+    verb: str
+
+
+RELCLIP_COUNTS = Counts(SCOPE, SKIPPED, "scored")
 
 UNKNOWN = "(a count of another version of sgeval)"
