@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgeval import alignment
 from sgeval.errors import SgevalError
 from sgeval.report.compare import (
     KINDS,
@@ -88,11 +89,13 @@ def render_ranking(
 
     Runs with different signatures, pictures or references are listed with what differs, and not ranked. `images`: the
     folder of the pictures, where it is no longer the one of the runs. `links`: from a run's name to the relative
-    address of its own report; any other address is left out. Raises `SgevalError` without a run, when `out` is there and
-    is no earlier page, and when `images` is no folder; `OSError` when `out` cannot be written.
+    address of its own report; any other address is left out. Raises `SgevalError` without a run, with a run of θ among
+    them, when `out` is there and is no earlier page, and when `images` is no folder; `OSError` when `out` cannot be
+    written.
     """
     if not runs:
         raise SgevalError("ranking: expected at least one run, got none")
+    _check_metrics(runs)
     check_target(out)
     check_folder(images)
     hindered = obstacles(runs)
@@ -119,6 +122,17 @@ def render_ranking(
         "several": len(runs) > 1,
     }
     return write_page("ranking.html", data, out)
+
+
+def _check_metrics(runs: Sequence[Run]) -> None:
+    """Refuse runs of θ: what separates systems is told of predictions, and θ has none."""
+    metrics = list(dict.fromkeys(run.metric for run in runs))
+    if alignment.KEY in metrics:
+        got = ", ".join(metrics)
+        raise SgevalError(
+            f"ranking: expected runs that score predictions, got {got}; `sgeval report` takes one run of "
+            f"{alignment.KEY} at a time"
+        )
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
