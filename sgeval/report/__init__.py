@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from sgeval import alignment
 from sgeval.report.ranking import render_ranking
 from sgeval.report.single import render_single
+from sgeval.report.theta import render_theta
 from sgeval.runs import Run
 
 __all__ = ["render_ranking", "render_report"]
@@ -16,4 +18,5 @@ def render_report(run: Run, out: Path, images: Path | None = None) -> Path:
     found or read is replaced by a line that says so. Raises `SgevalError` when `out` is there and is no earlier page, or
     `images` no folder, and `OSError` when `out` cannot be written.
     """
-    return render_single(run, out, images)
+    render = render_theta if run.metric == alignment.KEY else render_single
+    return render(run, out, images)

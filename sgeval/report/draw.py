@@ -14,12 +14,15 @@ CONTEXT = 0.12  # what is shown around the crop, as a share of its longest side
 SHAPE = 4 / 3  # width to height of what is shown, where the picture is large enough
 TAG_HEIGHT = 19.0
 TAG_FONT = 13.0
+LONGEST_TAG = 24  # characters
 HEAD = 11.0  # length of the arrow's head
 SHORTEST_ARROW = 16.0
 
 CHART_WIDTH, CHART_HEIGHT = 480.0, 210.0
 CHART_LEFT, CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 46.0, 12.0, 22.0, 42.0
 BINS = 25
+
+SCALE_LEFT, SCALE_RIGHT, SCALE_TOP, SCALE_STEP = 78.0, 16.0, 16.0, 26.0
 
 Window = tuple[int, int, int, int]
 
@@ -81,6 +84,60 @@ class Histogram:
     right: float = CHART_WIDTH - CHART_RIGHT
     top: float = CHART_TOP
     base: float = CHART_HEIGHT - CHART_BOTTOM
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A value on the scale, with its interval, and what chance would give."""
+
+    name: str
+    y: float
+    value: float
+    ends: tuple[float, float] | None
+    chance: float | None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values between 0 and 100 on one axis, in a view of `width` x `height`."""
+
+    lanes: tuple[Lane, ...]
+    ticks: tuple[tuple[float, str], ...]
+    base: float
+    height: float
+    width: float = CHART_WIDTH
+
+
+Measured = tuple[str, float | None, float | None, float | None, float | None]
+"""Name, value, low, high and chance level, as fractions."""
+
+
+def scale(rows: Sequence[Measured]) -> Scale | None:
+    """What was measured on one axis ×100, rows without a value left out; `None` when none has one.
+
+    >>> drawn = scale([("θ", 0.5, None, None, 1.0)])
+    >>> drawn.lanes[0].value, drawn.lanes[0].chance, drawn.ticks[0]
+    (271.0, 464.0, (78.0, '0'))
+    """
+
+    def at(value: float) -> float:
+        return round(SCALE_LEFT + min(max(value, 0.0), 1.0) * (CHART_WIDTH - SCALE_LEFT - SCALE_RIGHT), 1)
+
+    there = [row for row in rows if row[1] is not None]
+    lanes = tuple(
+        Lane(
+            name,
+            SCALE_TOP + index * SCALE_STEP,
+            at(value or 0.0),
+            None if low is None or high is None else (at(low), at(high)),
+            None if chance is None else at(chance),
+        )
+        for index, (name, value, low, high, chance) in enumerate(there)
+    )
+    if not lanes:
+        return None
+    base = SCALE_TOP + len(lanes) * SCALE_STEP - 8
+    return Scale(lanes, tuple((at(tick / 100), str(tick)) for tick in (0, 25, 50, 75, 100)), base, base + 20)
 
 
 def shown_window(boxes: Sequence[Corners], width: int, height: int) -> Window:
@@ -154,7 +211,7 @@ def _box(rect: _Rect, tag: _Tag) -> Box:
 
 def _tag(rect: _Rect, label: str, width: float, height: float, above: bool) -> _Tag:
     """Where a tag stands: above the box (or below it) when there is room, else inside its edge."""
-    text, tag_width = _fitting(label, width - 4)
+    text, tag_width = fitting(label, width - 4)
     x = min(max(rect[0], 1.0), width - tag_width - 1)
     y = rect[1] - TAG_HEIGHT if above else rect[1] + rect[3]
     if y < 1:
@@ -164,13 +221,13 @@ def _tag(rect: _Rect, label: str, width: float, height: float, above: bool) -> _
     return x, y, tag_width, text
 
 
-def _fitting(label: str, room: float) -> tuple[str, float]:
-    """As much of a label as fits, and its width."""
+def fitting(label: str, room: float, limit: int = LONGEST_TAG) -> tuple[str, float]:
+    """As much of a label as fits, at most `limit` characters, and its width with a little air, as a tag has it."""
     text = one_line(label)
     taken = 10.0
     for index, char in enumerate(text):
         step = TAG_FONT if east_asian_width(char) in "WF" else 0.6 * TAG_FONT
-        if taken + step > room or index >= 24:
+        if taken + step > room or index >= limit:
             return text[:index].rstrip() + "…", min(taken + TAG_FONT, room)
         taken += step
     return text, taken

@@ -13,6 +13,7 @@ METRIC_NAMES = {
     "relclipscore": "RelCLIPScore",
     "relsiglipscore": "RelSigLIPScore",
     "relblipscore": "RelBLIPScore",
+    "theta": "θ",
 }
 
 _EITHER = re.compile(r"\{([^{}|]*)\|([^{}|]*)\}")

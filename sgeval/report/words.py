@@ -78,6 +78,45 @@ SKIPPED: Mapping[str, str] = {
 }
 """Counts of what was skipped, mended or is to be taken with care."""
 
+THETA_SCOPE: Mapping[str, str] = {
+    "n_images": SCOPE["n_images"],
+    "n_scored_images": "{picture|pictures} with a ranked relation",
+    "n_annotated": "{relation|relations} annotated",
+    "n_relations": "{relation|relations} ranked among the candidates of {its|their} pair of classes",
+    "n_direction": "{relation|relations} in the test of direction",
+}
+
+THETA_SKIPPED: Mapping[str, str] = {
+    "n_singletons": (
+        "{relation|relations} whose pair of classes has no other candidate than the truth (not ranked, or ranked on request)"
+    ),
+    "n_unlisted": (
+        "{relation|relations} whose predicate the vocabulary does not list for {its|their} pair of classes; left out"
+    ),
+    "n_ties": "ranked {relation|relations} whose truth has the same score as another candidate",
+    "n_near_ties": (
+        "ranked {relation|relations} with another candidate within 0.0001 of the truth; {its rank|their ranks} may change "
+        "with the hardware"
+    ),
+    **{
+        key: SKIPPED[key]
+        for key in (
+            "n_undefined_relations",
+            "n_duplicates",
+            "n_self",
+            "n_invalid",
+            "n_invalid_relations",
+            "n_bad_images",
+            "n_bad_image_relations",
+            "n_clipped_boxes",
+            "n_outside_boxes",
+            "n_endpoint_cut",
+            "n_truncated",
+        )
+    },
+}
+"""The same for θ."""
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -89,5 +128,56 @@ class Counts:
 
 
 RELCLIP_COUNTS = Counts(SCOPE, SKIPPED, "scored")
+THETA_COUNTS = Counts(THETA_SCOPE, THETA_SKIPPED, "ranked")
+
+THETA_NAMES: Mapping[str, str] = {
+    "theta": "θ",
+    "precision": "Precision",
+    "mean_score": "Mean score",
+    "direction_accuracy": "Direction accuracy",
+    "above_no_predicate": "Above the two objects alone",
+    "gap_no_predicate": "Gap to the two objects alone",
+    "above_random_predicate": "Above a random predicate",
+    "gap_random_predicate": "Gap to a random predicate",
+}
+
+RANKS: Mapping[str, Mapping[str, str]] = {
+    "paper": {
+        "theta": "Mean of 1 − rank / |L| (eq. 7): the rank of the truth by score, counted from 0, ties averaged.",
+        "precision": "Share of relations whose truth is the best candidate; where n tie at the top it counts 1/n.",
+    },
+    "openvocsgg": {
+        "theta": "Mean of 1 − place of the winner / |L|, the truth put first in its list: the authors' script, not eq. 7.",
+        "precision": "Share of relations whose truth is the best candidate or ties with it.",
+    },
+}
+"""What is ranked, by protocol."""
+
+VALUES: Mapping[str, str] = {
+    "cosine": "Mean of the model's own score of the annotated triplet (eq. 1).",
+    "softmax100": "Mean softmax of 100 x score over the candidates, at the annotated triplet.",
+}
+"""What the mean score is the mean of, by the option `score`."""
+
+BESIDE: Mapping[str, str] = {
+    "direction_accuracy": "Share in which the annotated triplet beats the same with subject and object exchanged.",
+    "above_no_predicate": "Share in which the triplet beats the text of its two objects without a predicate.",
+    "gap_no_predicate": "Mean score of the triplet less that of the two objects: what the predicate adds.",
+    "above_random_predicate": "Share in which the triplet beats the same with a predicate drawn from the vocabulary.",
+    "gap_random_predicate": "Mean score of the triplet less that with the drawn predicate.",
+}
+
+SLICES: Mapping[str, Mapping[str, str]] = {
+    "size_ratio": {
+        "below 0.2": "the smaller box has less than a fifth of the area of the larger",
+        "0.2 and above": "the smaller box has a fifth of the area of the larger, or more",
+    },
+    "distance": {
+        "overlap": "the boxes have an area in common",
+        "near": "no common area, and the nearest edges are less than a fifth of the picture's diagonal apart",
+        "distant": "the nearest edges are a fifth of the picture's diagonal apart, or more",
+    },
+}
+"""What the groups of the slices of θ mean."""
 
 UNKNOWN = "(a count of another version of sgeval)"
