@@ -184,15 +184,19 @@ def test_cards_show_the_worst_and_the_swaps(tmp_path: Path) -> None:
     assert [item.predicate for item in won_by_swap(run)] == ["on"]
     first = ranked_items(run)[0]
 
-    def at(index: int, higher: int, softmax: float) -> Item:
-        return replace(first, index=index, n=9, higher=higher, softmax=softmax, confusers=("x",) * higher)
+    def at(index: int, higher: int, confuser: float, image_id: str = "a") -> Item:
+        above = {"confusers": ("x",) * higher, "confuser_score": confuser}
+        return replace(first, image_id=image_id, index=index, n=9, score=0.2, higher=higher, **above)
 
-    assert [item.index for item in worst([at(1, 0, 0.1), at(2, 3, 0.2), at(3, 3, 0.1), at(4, 5, 0.4)])] == [4, 3, 2]
+    assert [item.index for item in worst([at(1, 0, 0.9), at(2, 3, 0.3), at(3, 3, 0.4), at(4, 5, 0.3)])] == [4, 3, 2]
+    # One a picture while there are others: the second of picture a gives way to the first of b.
+    several = [at(1, 5, 0.3), at(2, 4, 0.3), at(3, 1, 0.3, "b")]
+    assert [item.index for item in worst(several, 2)] == [1, 3]
     page = Page(render_report(run, tmp_path / "report.html")).words
     for text in (
-        "Annotated dog on cup 30.00 Preferred dog left of cup and 1 more above the truth Swapped cup on dog 50.00",
+        "Annotated dog on cup 30.00 Preferred dog left of cup 90.00 and 1 more above the truth Swapped cup on dog 50.00",
         "Rank 3 of 3, picture b",
-        "Annotated dog under cup 50.00 Preferred dog left of cup Swapped cup under dog 50.00",
+        "Annotated dog under cup 50.00 Preferred dog left of cup 90.00 Swapped cup under dog 50.00",
     ):
         assert text in page, text
     (tmp_path / "pictures" / "b.png").unlink()

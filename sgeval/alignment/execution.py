@@ -132,6 +132,7 @@ class _Work:
                     score=float(own[question.truth]),
                     truncated=bool(features.truncated[question.texts[question.truth]]),
                     confusers=confusers(question, own.tolist()),
+                    confuser_score=float(own.max()) if own.max() > own[question.truth] else None,
                     swap_score=_value(scores[union], where, question.swap),
                     bare_score=_value(scores[union], where, question.bare),
                     random_predicate=question.drawn,

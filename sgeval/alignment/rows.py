@@ -22,6 +22,8 @@ class Item(RelationRow):
     """This and the four above: see `sgeval.ranks.Places`."""
     confusers: tuple[str, ...] = ()
     """The predicates that scored higher, best first."""
+    confuser_score: float | None = None
+    """Of the first of them."""
     swap_score: float | None = None
     """Of the triplet with subject and object changed over; nothing where that says the same."""
     bare_score: float | None = None

@@ -1,5 +1,6 @@
 """The report of one run of θ: how well the model ranks the annotated predicates, what it confuses, and where."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,11 +215,23 @@ def rank(item: Item) -> float:
 
 
 def worst(ranked: Sequence[Item], most: int = SHOWN) -> list[Item]:
-    """The outscored relations with the largest rank; of equal ones those first whose candidates leave the truth the
-    smallest part of a softmax, which is the sum of all gaps above it."""
+    """The outscored relations with the largest rank; of equal ones those first that are outscored by most. One a
+    picture, so that a crowded one does not fill the page, and more only where there are too few pictures."""
     outscored = [item for item in ranked if item.confusers]
-    outscored.sort(key=lambda item: (-rank(item), item.softmax or 0.0, item.image_id, item.index))
-    return outscored[:most]
+    outscored.sort(
+        key=lambda item: (-rank(item), (item.score or 0.0) - (item.confuser_score or 0.0), item.image_id, item.index)
+    )
+    return spread(outscored, most)
+
+
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """The first items, at most `most`: the first of each picture before the second of any."""
+    turns: Counter[str] = Counter()
+    order: list[tuple[int, int]] = []
+    for place, item in enumerate(items):
+        order.append((turns[item.image_id], place))
+        turns[item.image_id] += 1
+    return [items[place] for place in sorted(place for _, place in sorted(order)[:most])]
 
 
 def won_by_swap(run: Run, most: int = SHOWN) -> list[Item]:
@@ -229,7 +242,7 @@ def won_by_swap(run: Run, most: int = SHOWN) -> list[Item]:
         if item.swap_score is not None and item.swap_score > (item.score or 0.0)
     ]
     found.sort(key=lambda entry: (entry[0], entry[1].image_id, entry[1].index))
-    return [item for _, item in found[:most]]
+    return spread([item for _, item in found], most)
 
 
 def card(run: Run, item: Item, pictures: Pictures) -> Card:
@@ -241,7 +254,7 @@ def card(run: Run, item: Item, pictures: Pictures) -> Card:
     return Card(
         cut(item.image_id),
         annotated,
-        Said(annotated.subject, cut(above[0]), annotated.object) if above else None,
+        Said(annotated.subject, cut(above[0]), annotated.object, score=hundred(item.confuser_score)) if above else None,
         max(len(above) - 1, 0),
         swap if item.swap_score is not None else None,
         f"{rank(item):g} of {item.n or 0:,}",
