@@ -13,7 +13,7 @@ import sgeval
 PACKAGE = Path(sgeval.__file__).parent
 HEAVY = (
     *("torch", "transformers", "open_clip", "evaluate", "datasets", "huggingface_hub"),
-    *("pyarrow", "pandas", "jsonschema", "PIL", "numpy"),
+    *("pyarrow", "pandas", "jsonschema", "PIL", "numpy", "h5py"),
 )
 SHELVES = ("sgeval.metrics", "sgeval.datasets_scripts", "sgeval.benchmarks", "evaluate", "datasets")
 ENCODERS_ONLY = ("torch", "transformers", "open_clip")

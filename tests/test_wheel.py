@@ -24,6 +24,7 @@ NEEDED = (
     "sgeval/assets/demo_model/README.md",
     "sgeval/assets/demo_scenes/references.jsonl",
     "sgeval/assets/demo_scenes/images/scene_001.jpg",
+    "sgeval/assets/vg150_classes.json",
     "sgeval/metrics/relclipscore/relclipscore.py",
     "sgeval/metrics/relclipscore/README.md",
     "sgeval/metrics/relclipscore/app.py",
