@@ -221,3 +221,23 @@ class TestEnds:
         graph = next(read_visual_genome(folder(tmp_path, **files)))
         assert [item.id for item in graph.objects] == [1, 2, 3, 2] and graph.objects[3].category == "dot"
         assert graph.extra["/objects/3/repeats"] == "objects[1]"
+
+    def test_a_long_chain_of_merges(self, tmp_path: Path):
+        """5000 was merged into 5001, … up to 7999 into object 3."""
+        rows = [relation(end(n + 1 if n < 7999 else 3, merged_object_ids=[n]), end(n)) for n in range(5000, 8000)]
+        graph = with_relations(tmp_path, *rows)
+        assert {(row.subject_id, row.object_id) for row in graph.relations} == {(3, 3)} and len(graph.objects) == 4
+
+
+def test_what_is_missing_or_empty_is_nothing(tmp_path: Path):
+    item = {"object_id": 1, "names": [], "synsets": None, "merged_object_ids": None}
+    row = {"relationship_id": 1, "predicate": "", "subject": {"object_id": 1, "name": None}, "object": end(1, "dog")}
+    files = {
+        "objects": [{"image_id": "900", "objects": [item]}],
+        "attributes": [{"image_id": 900, "attributes": [{**item, "attributes": None}]}],
+        "relationships": [{"image_id": 900, "relationships": [row]}],
+    }
+    (graph,) = read_visual_genome(folder(tmp_path, **files))
+    assert graph.objects == (Object(1, ""),)
+    assert graph.relations == (Relation(1, 1, "", id=1),)
+    assert graph.extra["/relations/0/object"] == {"name": "dog", "x": 1, "y": 2, "w": 3, "h": 4}

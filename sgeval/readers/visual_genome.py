@@ -334,10 +334,12 @@ class _Graph:
 
     def _root(self, object_id: int) -> int:
         """The object that an id stands for: its own, else the one it was merged into, however often."""
-        seen = set()
+        seen: set[int] = set()
         while object_id not in self.positions and object_id not in seen and object_id in self.merged_into:
             seen.add(object_id)
             object_id = self.merged_into[object_id]
+        for step in seen - {object_id}:  # so that long chains are walked once
+            self.merged_into[step] = object_id
         return object_id
 
     def _beyond(self, entry: Mapping[str, Any], item: Object, owner: Object) -> dict[str, Any]:
