@@ -111,8 +111,16 @@ def _psg(path: Path) -> list[Any]:
 
 def _rlipv2(path: Path) -> list[Any]:
     faults: list[str] = []
-    paths = _o365_paths(path.parent / O365_PATHS)
-    rows: list[Row] = []
+    rows = [row for _, row in rlipv2_rows(path, o365_paths(path.parent / O365_PATHS), faults)]
+    return _sound(path, rows, faults)
+
+
+def rlipv2_rows(path: Path, o365: Mapping[str, str], faults: list[str]) -> Iterator[tuple[str, Row]]:
+    """Place and plain row of each picture of an RLIPv2 file, in file order.
+
+    `o365` gives the paths of Objects365 pictures by image_id. What cannot become a row is noted in `faults`. Raises
+    `SgevalError` for a file that cannot be read or is no JSON.
+    """
     for place, item in _checked(strict_json.read_rows(path), "", RLIPV2_IMAGE, faults):
         objects = [_rlipv2_object(*entry, faults) for entry in _entries(item, "objects", place, RLIPV2_OBJECT, faults)]
         relations = [
@@ -121,14 +129,13 @@ def _rlipv2(path: Path) -> list[Any]:
         ]
         row = {key: value for key, value in item.items() if key not in ("dataset", "data_split", "relationships")}
         row |= {"objects": objects, "relations": relations}
-        if (picture := _rlipv2_picture(item, paths)) is not None:
+        if (picture := _rlipv2_picture(item, o365)) is not None:
             row["file_name"] = picture
         if "dataset" in item:
             row["source"] = item["dataset"]
         if "data_split" in item:
             row["extra"] = {"data_split": item["data_split"]}
-        rows.append(row)
-    return _sound(path, rows, faults)
+        yield place, row
 
 
 def _rlipv2_object(place: str, item: Row, faults: list[str]) -> Row:
@@ -154,7 +161,8 @@ def _rlipv2_picture(item: Row, paths: Mapping[str, str]) -> str | None:
             return item.get("file_name")
 
 
-def _o365_paths(path: Path) -> dict[str, str]:
+def o365_paths(path: Path) -> dict[str, str]:
+    """The paths of Objects365 pictures by image_id, none when there is no such file."""
     if not path.is_file():
         return {}
     paths = strict_json.read_file(path)

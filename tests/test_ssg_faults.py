@@ -137,7 +137,7 @@ def test_what_is_not_there_is_said_at_once(tmp_path: Path):
         return str(caught.value)
 
     nowhere = tmp_path / "nowhere"
-    expected = f'data_dir: expected a folder that holds {NEEDED} {SOURCE}, got "{nowhere}"'
+    expected = f"data_dir: expected a folder that holds {NEEDED} {SOURCE}, got {nowhere}"
     assert message(lambda: read_ssg(nowhere)) == expected
     assert message(lambda: read_ssg(tmp_path)) == f"{tmp_path}: expected {NEEDED} {SOURCE}, got none of them"
     shutil.copytree(DATA / "data", tmp_path / "data")

@@ -59,3 +59,12 @@ class Place:
 def is_number(value: object) -> bool:
     """A finite number that is not true or false."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def pointer_step(key: object) -> str:
+    """A key as a step of a JSON pointer.
+
+    >>> pointer_step("cup/glass")
+    'cup~1glass'
+    """
+    return str(key).replace("~", "~0").replace("/", "~1")

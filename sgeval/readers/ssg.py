@@ -30,8 +30,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, one_of, shown
-from sgeval.readers.place import NOTHING, Place, is_number
+from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.readers.place import NOTHING, Place, is_number, pointer_step
 from sgeval.readers.safe_pickle import read_pickle
 from sgeval.readers.ssg_subset import SsgExclusion, left_over
 from sgeval.records import Box, Object, Relation, Role, SceneGraph
@@ -150,7 +150,7 @@ def ssg_classes(data_dir: str | Path) -> SsgClasses:
 def _folder(data_dir: Path, needed: Sequence[str]) -> Path:
     expected = f"{', '.join(needed)} ({SOURCE})"
     if not data_dir.is_dir():
-        raise SgevalError(f"data_dir: expected a folder that holds {expected}, got {shown(str(data_dir))}")
+        raise SgevalError(f"data_dir: expected a folder that holds {expected}, got {one_line(str(data_dir))}")
     there = {folder: [name for name in needed if (folder / name).is_file()] for folder in (data_dir, data_dir / "data")}
     folder = max(there, key=lambda folder: len(there[folder]))  # the first of equals
     if len(there[folder]) < len(needed):
@@ -302,13 +302,13 @@ class _Frame:
         for key, value in place.checked({} if metadata is None else metadata, "an object", dict).items():
             plain = _plain(place.at(f".{key}"), value)
             if key in self.source.keep if key == "tag" else (key, plain) != ("set", self.extra["set"]):
-                self.extra[f"/objects/{number}/metadata/{_step(key)}"] = plain
+                self.extra[f"/objects/{number}/metadata/{pointer_step(key)}"] = plain
 
     def _keep_rest(self, place: Place, item: Mapping[Any, Any], known: frozenset[str]) -> None:
         """What the form has no place for."""
         for key, value in item.items():
             if key not in known and (key != "keypoints" or key in self.source.keep):
-                self.extra[f"/objects/{len(self.objects) - 1}/{_step(key)}"] = _plain(place.at(f".{key}"), value)
+                self.extra[f"/objects/{len(self.objects) - 1}/{pointer_step(key)}"] = _plain(place.at(f".{key}"), value)
 
 
 def _frames(place: Place) -> dict[str, Any]:
@@ -369,8 +369,3 @@ def _plain(place: Place, value: Any) -> Any:
     if value is None or isinstance(value, (str, bool)) or is_number(value):
         return value
     raise place.fault("texts, finite numbers, lists and objects", value)
-
-
-def _step(key: object) -> str:
-    """A key as a step of a JSON pointer."""
-    return str(key).replace("~", "~0").replace("/", "~1")

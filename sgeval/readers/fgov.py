@@ -1,0 +1,253 @@
+"""FG-OV (fine-grained, open-vocabulary relations on COCO and Objects365; arXiv 2509.01209) as its files say it.
+
+No file of it is published: bring your own. The form is RLIPv2's, a JSON list of pictures; `sgeval.formats` describes it
+and turns it into rows. Here every row becomes a record: nothing is dropped, repeated triplets, several predicates on one
+pair and pictures without relations among them, and nothing is repaired. `object_id` counts on through the whole file and
+is kept; `relationship_id` need not be unique. Names stay as they are, the blank at the end of "Table Tennis " included.
+Classes and predicates are open, so their ids are -1; `o365_classes` and `rlipv2_counts` read the vocabularies beside.
+
+The pictures' sizes are not in the file. `file_name` is looked for below the `PICTURE_ROOTS` of the config; `extra` holds
+`dataset`, `data_split`, and by JSON pointer what the form does not know.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sgeval import strict_json
+from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.formats import O365_PATHS, o365_paths, rlipv2_rows
+from sgeval.readers.place import Place, is_number, pointer_step
+from sgeval.records import Box, Object, Relation, SceneGraph
+
+FgovConfig = Literal["coco", "o365"]
+
+DATASETS = {"coco": "coco2017", "o365": "o365"}
+"""What `dataset` says in the records of a config."""
+PICTURE_ROOTS = {"coco": ("coco",), "o365": ("object365/images",)}
+"""Below `data_dir`: where `file_name` is looked for."""
+
+SOURCE = "FG-OV is not published; its authors, arXiv 2509.01209, may give it"
+MAP_SOURCE = "an object from image_id to the path below object365/images, as github.com/JacobYuan7/RLIPv2 uses it"
+SNIFFED = 2**20  # bytes of a file in which its first record ends
+KNOWN = {
+    "": ("image_id", "objects", "relations", "file_name", "width", "height", "source", "extra"),
+    "objects": ("id", "category", "names", "bbox"),
+    "relations": ("id", "subject_id", "object_id", "predicate", "score"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationCounts:
+    """A vocabulary with counts, in the file's order."""
+
+    predicates: Mapping[str, int]
+    objects: Mapping[str, int]
+
+
+def read_fgov(
+    data_dir: str | Path,
+    *,
+    config: FgovConfig = "coco",
+    data_files: str | Path | Sequence[str | Path] | None = None,
+) -> Iterator[SceneGraph]:
+    """Scene graphs of the pictures of COCO (`config="coco"`) or Objects365 (`config="o365"`), in file order.
+
+    `data_files`: one or more files in the RLIPv2 form, below `data_dir` or absolute, read one after the other. Without it
+    the one `*.json` in `data_dir` whose first record is of the config. Records of the other config are passed over; those
+    of Objects365 need `image_id_to_filepath.json` beside their file, or in `data_dir`.
+
+    Boxes are x, y, width, height in pixels, unclipped; a relation's `score` is its confidence.
+
+    Raises `SgevalError`: at once for an unknown config, for files that are not there and for a choice of several; while
+    reading, for a file that is not in the form or has no record of the config, with file, record, what was expected and
+    what stands there.
+
+    >>> read_fgov(".", config="vg")
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: config: expected one of coco, o365, got "vg"
+    """
+    one_of("config", config, get_args(FgovConfig))
+    folder = Path(data_dir)
+    if not folder.is_dir():
+        raise SgevalError(
+            f"data_dir: expected a folder that holds the JSON files ({SOURCE}), got {one_line(str(folder))}"
+        )
+    if data_files is None:
+        files = [_found(folder, config)]
+    else:
+        files = [folder / file for file in ([data_files] if isinstance(data_files, (str, Path)) else data_files)]
+    missing = [str(file) for file in files if not file.is_file()]
+    if missing or not files:
+        got = one_line(missing[0]) if missing else "none"
+        raise SgevalError(f"data_files: expected files in the RLIPv2 form ({SOURCE}), got {got}")
+    maps = [_map_of(file, folder) if config == "o365" else None for file in files]
+    return (graph for file, paths in zip(files, maps) for graph in _read(file, paths, config))
+
+
+def o365_classes(path: str | Path) -> tuple[str, ...]:
+    """The names of Objects365 from a JSON list of `{"name", "id"}` with ids from 1; the id 1 is position 0 here.
+
+    Raises `SgevalError` for a file that is not in this form.
+    """
+    place = Place(Path(path))
+    rows = place.checked(strict_json.read_file(place.path), "a list of classes {name, id}", list)
+    for index, row in enumerate(rows):
+        at = place.at(f"[{index}]")
+        if at.get(row, "id", "a whole number", int) != index + 1:
+            raise at.at(".id").fault(f"{index + 1}, as ids count from 1", row["id"])
+    return tuple(place.at(f"[{index}]").get(row, "name", "a text", str) for index, row in enumerate(rows))
+
+
+def rlipv2_counts(path: str | Path) -> RelationCounts:
+    """A vocabulary of RLIPv2: `{"relationship_names", "object_names", "relationship_freq", "object_freq"}`.
+
+    Raises `SgevalError` for a file that is not in this form, and for a name without its count.
+    """
+    place = Place(Path(path))
+    whole = strict_json.read_file(place.path)
+    counts: list[dict[str, int]] = []
+    for kind in ("relationship", "object"):
+        names = place.get(whole, f"{kind}_names", "a list of names", list)
+        given = place.get(whole, f"{kind}_freq", "an object from name to count", dict)
+        for index, name in enumerate(names):
+            place.at(f".{kind}_names[{index}]").checked(name, "a text", str)
+        at = place.at(f".{kind}_freq")
+        if len(names) != len(given):
+            raise at.fault(f"one count for each of the {len(names)} names", len(given))
+        counts.append({name: at.get(given, name, "a whole number", int) for name in names})
+    return RelationCounts(*counts)
+
+
+def _found(folder: Path, config: str) -> Path:
+    """The one file of the config."""
+    there = sorted(path for path in folder.glob("*.json") if path.is_file())
+    fitting = [path for path in there if _dataset_of(path) == DATASETS[config]]
+    if len(fitting) == 1:
+        return fitting[0]
+    expected = f"a JSON list in the RLIPv2 form whose first record is of the data set {shown(DATASETS[config])}"
+    if fitting:
+        names = ", ".join(path.name for path in fitting)
+        raise SgevalError(f"{folder}: expected {expected}, or data_files that say which, got {names}")
+    got = f"only {', '.join(path.name for path in there)}" if there else "no JSON file"
+    raise SgevalError(f"{folder}: expected {expected} ({SOURCE}), got {got}")
+
+
+def _dataset_of(path: Path) -> Any:
+    """What the first record of a file says, nothing when the file is not in the form. Reads the beginning only."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            start = file.read(SNIFFED).lstrip()
+        record, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip()) if start[:1] == "[" else (None, 0)
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not {"image_id", "objects", "relationships"} <= record.keys():
+        return None
+    return record.get("dataset")
+
+
+def _map_of(file: Path, folder: Path) -> Path:
+    for path in (file.parent / O365_PATHS, folder / O365_PATHS):
+        if path.is_file():
+            return path
+    raise SgevalError(f"{file.parent}: expected {O365_PATHS} ({MAP_SOURCE}) beside {file.name}, got nothing")
+
+
+def _read(file: Path, paths: Path | None, config: str) -> Iterator[SceneGraph]:
+    o365 = o365_paths(paths) if paths is not None else {}
+    faults: list[str] = []
+    seen: set[str] = set()
+    for where, row in rlipv2_rows(file, o365, faults):
+        if faults:
+            break
+        place = Place(file, where)
+        dataset = row.get("source")
+        if not isinstance(dataset, str) or dataset not in DATASETS.values():
+            expected = " or ".join(map(shown, DATASETS.values()))
+            raise place.at(".dataset").fault(expected, *([] if dataset is None else [dataset]))
+        seen.add(dataset)
+        if dataset == DATASETS[config]:
+            yield _graph(place, row, paths)
+    if faults:
+        raise SgevalError(f"{file}: {faults[0]}")
+    if DATASETS[config] not in seen:
+        raise Place(file).fault(f"records of the data set {shown(DATASETS[config])}", *seen)
+
+
+def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGraph:
+    image_id = place.at(".image_id").checked(row["image_id"], "a text or a whole number", (str, int))
+    if not str(image_id).strip():
+        raise place.at(".image_id").fault("a text that is not empty", image_id)
+    if paths is not None and "file_name" not in row:
+        raise place.at(".image_id").fault(f"one of the ids in {paths.name}", image_id)
+    own = place.at(".extra").checked(row.get("extra", {}), "an object", dict)
+    extra = {"dataset": row["source"], **own, **_rest("", row, KNOWN[""])}
+    objects: list[Object] = []
+    for at, item in enumerate(row["objects"]):
+        objects.append(_object(place.at(f".objects[{at}]"), item))
+        extra |= _rest(f"/objects/{at}", item, KNOWN["objects"])
+    ids = {item.id for item in objects}
+    if len(ids) < len(objects):
+        raise place.at(".objects").fault("each object_id once", [item.id for item in objects])
+    relations: list[Relation] = []
+    for at, item in enumerate(row["relations"]):
+        relations.append(_relation(place.at(f".relationships[{at}]"), item, ids))
+        extra |= _rest(f"/relations/{at}", item, KNOWN["relations"])
+    width, height = (
+        place.at(f".{side}").checked(row[side], "a whole number of pixels", int) if row.get(side) is not None else None
+        for side in ("width", "height")
+    )
+    return SceneGraph(
+        image_id=str(image_id),
+        objects=tuple(objects),
+        relations=tuple(relations),
+        file_name=row["file_name"],
+        width=width,
+        height=height,
+        source="fgov",
+        extra=extra,
+    )
+
+
+def _object(place: Place, item: Mapping[str, Any]) -> Object:
+    for name in item["names"]:
+        place.at(".names").checked(name, "a name, or a list of names", str)
+    return Object(
+        id=place.at(".object_id").checked(item["id"], "a whole number", int),
+        category=item["category"],
+        bbox=_box(place, item["bbox"]),
+        names=tuple(item["names"]),
+    )
+
+
+def _box(place: Place, sides: Sequence[Any]) -> Box:
+    for key, side in zip("xywh", sides):
+        if not is_number(side):
+            raise place.at(f".{key}").fault("a number of pixels", side)
+    left, top, width, height = map(float, sides)
+    return left, top, width, height
+
+
+def _relation(place: Place, item: Mapping[str, Any], ids: set[int]) -> Relation:
+    for end in ("subject_id", "object_id"):
+        place.at(f".{end}").checked(item[end], "the object_id of an object", int)
+        if item[end] not in ids:
+            raise place.at(f".{end}").fault(f"the object_id of one of the {len(ids)} objects", item[end])
+    score, number = item.get("score"), item.get("id")
+    if score is not None and not is_number(score):
+        raise place.at(".confidence").fault("a number", score)
+    return Relation(
+        item["subject_id"],
+        item["object_id"],
+        place.at(".predicate").checked(item["predicate"], "a text", str),
+        id=None if number is None else place.at(".relationship_id").checked(number, "a whole number", int),
+        score=None if score is None else float(score),
+    )
+
+
+def _rest(pointer: str, item: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """What the form does not know, by JSON pointer."""
+    return {f"{pointer}/{pointer_step(key)}": value for key, value in item.items() if key not in known}

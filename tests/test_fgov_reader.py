@@ -1,0 +1,390 @@
+"""The FG-OV reader against files whose content is known by hand (SOURCE.md in tests/data/fgov and tests/data/formats)."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgeval.errors import SgevalError
+from sgeval.images import image_sources
+from sgeval.readers.fgov import PICTURE_ROOTS, o365_classes, read_fgov, rlipv2_counts
+from sgeval.records import Object, Relation, SceneGraph, to_dict
+from sgeval.validation import parse_graphs
+
+DATA = Path(__file__).parent / "data" / "formats"
+REAL = Path(__file__).parent / "data" / "fgov" / "real"
+COCO, O365, MAP = "data_COCO_llava_OV.json", "obj365_llava_OV.json", "image_id_to_filepath.json"
+VOCABULARY = "RLIPv2_train2017_threshold20_Tagger2_Noi24_20e_keep_names_freq.json"
+
+
+def item(number: int, name: str, *box: float) -> Object:
+    left, top, width, height = box
+    return Object(number, name, (left, top, width, height), names=(name,))
+
+
+# The three records of data_COCO_llava_OV.json: x, y, w, h as they stand, the picture from data_split and a padded id.
+FIRST = SceneGraph(
+    "1001",
+    (
+        item(1, "person", 4.0, 8.0, 16.0, 48.0),
+        item(2, "umbrella", 2.37, 2.11, 27.9, 12.25),
+        item(3, "person", 40.0, 8.0, 12.0, 40.0),
+    ),
+    (
+        Relation(1, 2, "holding", id=1, score=1.0),
+        Relation(2, 1, "positioned above", id=2, score=1.0),
+        Relation(1, 2, "shielded by", id=3, score=1.0),
+        Relation(1, 2, "holding", id=4, score=1.0),
+    ),
+    file_name="train2017/000000001001.jpg",
+    source="fgov",
+    extra={"dataset": "coco2017", "data_split": "train2017"},
+)
+MIDDLE = SceneGraph(
+    "1002",
+    (item(4, "car", 8.0, 20.0, 32.0, 24.0),),
+    file_name="train2017/000000001002.jpg",
+    source="fgov",
+    extra={"dataset": "coco2017", "data_split": "train2017"},
+)
+LAST = SceneGraph(
+    "1003",
+    (item(5, "bench", 0.0, 0.0, 50.0, 40.0), item(6, "person", 10.0, 5.0, 20.0, 34.0)),
+    (Relation(6, 5, "resting against", id=5, score=1.0),),
+    file_name="val2017/000000001003.jpg",
+    source="fgov",
+    extra={"dataset": "coco2017", "data_split": "val2017"},
+)
+# The two records of obj365_llava_OV.json, the pictures as image_id_to_filepath.json has them.
+OBJECTS365 = [
+    SceneGraph(
+        "900001",
+        (item(11, "Person", 3.5, 2.25, 20.5, 40.75), item(12, "Cup", 18.0, 14.0, 8.0, 9.0)),
+        (Relation(11, 12, "gripping", id=1, score=1.0),),
+        file_name="train/patch16/objects365_v2_00900001.jpg",
+        source="fgov",
+        extra={"dataset": "o365", "data_split": "train"},
+    ),
+    SceneGraph(
+        "636013",
+        (item(13, "Chair", 1.0, 1.0, 30.0, 30.0),),
+        file_name="val/patch13/objects365_v1_00636013.jpg",
+        source="fgov",
+        extra={"dataset": "o365", "data_split": "val"},
+    ),
+]
+
+
+def copy(folder: Path, change: Callable[[Any], Any], name: str = COCO) -> Path:
+    """The folder with a changed copy of one file, and with the map."""
+    whole = json.loads((DATA / name).read_text())
+    (folder / name).write_text(json.dumps(change(whole) or whole))
+    shutil.copy(DATA / MAP, folder)
+    return folder
+
+
+def test_both_configs_exactly():
+    assert list(read_fgov(DATA)) == [FIRST, MIDDLE, LAST]
+    assert list(read_fgov(DATA, config="o365")) == OBJECTS365
+
+
+def test_records_go_to_a_file_and_back():
+    graphs = [FIRST, MIDDLE, LAST, *OBJECTS365]
+    parsed = parse_graphs([to_dict(graph) for graph in graphs])
+    assert parsed.graphs == graphs and parsed.warnings == []
+
+
+def test_files_by_name():
+    assert list(read_fgov(DATA, data_files=COCO)) == [FIRST, MIDDLE, LAST]
+    assert list(read_fgov(DATA, data_files=[DATA / COCO, COCO])) == [FIRST, MIDDLE, LAST] * 2
+    assert list(read_fgov(DATA.parent, config="o365", data_files=Path("formats") / O365)) == OBJECTS365
+
+
+def test_pictures_lie_below_the_roots(tmp_path: Path):
+    assert PICTURE_ROOTS == {"coco": ("coco",), "o365": ("object365/images",)}
+    expected = {
+        "coco": ["train2017/000000001001.jpg", "train2017/000000001002.jpg", "val2017/000000001003.jpg"],
+        "o365": ["train/patch16/objects365_v2_00900001.jpg", "val/patch13/objects365_v1_00636013.jpg"],
+    }
+    for config, names in expected.items():
+        root = tmp_path / PICTURE_ROOTS[config][0]
+        for name in names:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).touch()
+        graphs = list(read_fgov(DATA, config=config))  # type: ignore[arg-type]
+        assert image_sources(root, [(graph, None) for graph in graphs]) == [(root / name).resolve() for name in names]
+
+
+def test_blanks_at_the_end_of_names_stay(tmp_path: Path):
+    def change(whole: Any) -> None:
+        whole[0]["objects"][1]["names"] = "Table Tennis "
+        whole[1]["objects"][0]["names"] = ["Formula 1 ", "car"]
+
+    first, second = read_fgov(copy(tmp_path, change, O365), config="o365")
+    assert (first.objects[1].category, first.objects[1].names) == ("Table Tennis ", ("Table Tennis ",))
+    assert (second.objects[0].category, second.objects[0].names) == ("Formula 1 ", ("Formula 1 ", "car"))
+    assert {"Table Tennis ", "Formula 1 "} < set(o365_classes(REAL / "o365_categories.json"))
+
+
+def test_ids_that_repeat_and_ids_that_are_text(tmp_path: Path):
+    """relationship_id is 0 throughout in converted files; an image_id may be a text; a picture may come twice."""
+
+    def change(whole: Any) -> None:
+        for relation in whole[0]["relationships"]:
+            relation["relationship_id"] = 0
+        whole[0]["image_id"] = "1001"
+        whole[1]["image_id"] = 1001
+        del whole[2]["relationships"][0]["relationship_id"], whole[2]["relationships"][0]["confidence"]
+
+    graphs = list(read_fgov(copy(tmp_path, change)))
+    assert [relation.id for relation in graphs[0].relations] == [0, 0, 0, 0]
+    assert [graph.image_id for graph in graphs] == ["1001", "1001", "1003"]
+    assert {graph.file_name for graph in graphs[:2]} == {"train2017/000000001001.jpg"}
+    assert graphs[2].relations == (Relation(6, 5, "resting against"),)
+
+
+def test_a_relation_of_an_object_with_itself_and_boxes_outside_stay(tmp_path: Path):
+    def change(whole: Any) -> None:
+        whole[0]["relationships"][0]["object_id"] = 1
+        whole[0]["objects"][0] |= {"x": -904, "w": 0.0}
+
+    graph = next(read_fgov(copy(tmp_path, change)))
+    assert graph.relations[0] == Relation(1, 1, "holding", id=1, score=1.0)
+    assert graph.objects[0].bbox == (-904.0, 8.0, 0.0, 48.0)
+
+
+def test_keys_the_form_does_not_know(tmp_path: Path):
+    def change(whole: Any) -> None:
+        whole[0] |= {"width": 64, "height": 48, "crowd/ed": 1}
+        whole[0]["objects"][2]["synsets"] = ["person.n.01"]
+        whole[0]["relationships"][1]["votes"] = [1, 2]
+        del whole[0]["data_split"]
+
+    graph = next(read_fgov(copy(tmp_path, change)))
+    assert (graph.width, graph.height, graph.file_name) == (64, 48, "train2017/000000001001.jpg")
+    assert graph.objects == FIRST.objects and graph.relations == FIRST.relations
+    assert graph.extra == {
+        "dataset": "coco2017",
+        "/crowd~1ed": 1,
+        "/objects/2/synsets": ["person.n.01"],
+        "/relations/1/votes": [1, 2],
+    }
+
+
+def test_a_file_of_both_data_sets(tmp_path: Path):
+    def change(whole: Any) -> list[Any]:
+        rows = json.loads((DATA / O365).read_text())
+        return [whole[0], rows[0], whole[1], rows[1], whole[2]]
+
+    copy(tmp_path, change)
+    assert list(read_fgov(tmp_path)) == [FIRST, MIDDLE, LAST]
+    assert list(read_fgov(tmp_path, config="o365", data_files=COCO)) == OBJECTS365
+
+
+def test_a_map_in_the_folder_above(tmp_path: Path):
+    (tmp_path / "lists").mkdir()
+    shutil.copy(DATA / O365, tmp_path / "lists")
+    shutil.copy(DATA / MAP, tmp_path)
+    assert list(read_fgov(tmp_path, config="o365", data_files=f"lists/{O365}")) == OBJECTS365
+
+
+# --- vocabularies, whole and real
+
+
+def test_the_classes_of_objects365():
+    names = o365_classes(REAL / "o365_categories.json")
+    # 365 names, ids from 1: {"name": "Person", "id": 1}, {"name": "Cup", "id": 11}, {"name": "Cigar/Cigarette ", "id": 197},
+    # {"name": "Formula 1 ", "id": 309}, {"name": "Table Tennis ", "id": 365}; only those three end in a blank.
+    assert len(names) == len(set(names)) == 365
+    assert (names[0], names[10]) == ("Person", "Cup")
+    blank = {at: name for at, name in enumerate(names) if name != name.strip()}
+    assert blank == {196: "Cigar/Cigarette ", 308: "Formula 1 ", 364: "Table Tennis "}
+
+
+def test_the_counts_of_rlipv2():
+    counts = rlipv2_counts(REAL / VOCABULARY)
+    assert (len(counts.predicates), len(counts.objects)) == (1141, 80)
+    assert list(counts.predicates.items())[:3] == [("near", 445342), ("next to", 277600), ("on", 192965)]
+    assert list(counts.predicates.items())[-1] == ("affixed to", 1)
+    assert list(counts.objects.items())[::79] == [("person", 257252), ("hair drier", 198)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "expected a list of classes {name, id}, got {}"),
+        ([{"name": "Person", "id": 0}], "[0].id: expected 1, as ids count from 1, got 0"),
+        ([{"name": "Person", "id": "1"}], '[0].id: expected a whole number, got "1"'),
+        ([{"id": 1}], "[0].name: expected a text, got nothing"),
+        (["Person"], '[0]: expected an object, got "Person"'),
+    ],
+)
+def test_faults_of_the_classes(tmp_path: Path, content: Any, message: str):
+    path = tmp_path / "classes.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(SgevalError) as caught:
+        o365_classes(path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"relationship_names": None}, "relationship_names: expected a list of names, got null"),
+        ({"relationship_names": [1]}, "relationship_names[0]: expected a text, got 1"),
+        ({"object_freq": {}}, "object_freq: expected one count for each of the 1 names, got 0"),
+        ({"object_freq": {"cat": 1}}, "object_freq.dog: expected a whole number, got nothing"),
+        ({"object_freq": {"dog": 0.5}}, "object_freq.dog: expected a whole number, got 0.5"),
+    ],
+)
+def test_faults_of_the_counts(tmp_path: Path, changes: Any, message: str):
+    sound = {
+        "relationship_names": ["on"],
+        "relationship_freq": {"on": 2},
+        "object_names": ["dog"],
+        "object_freq": {"dog": 1},
+    }
+    path = tmp_path / "counts.json"
+    path.write_text(json.dumps({**sound, **changes}))
+    with pytest.raises(SgevalError) as caught:
+        rlipv2_counts(path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+# --- faults
+
+
+def put(value: Any, *path: Any) -> Callable[[Any], None]:
+    """A change that puts a value at a place, or takes the key away when the value is `...`."""
+
+    def change(whole: Any) -> None:
+        owner = whole
+        for step in path[:-1]:
+            owner = owner[step]
+        if value is ...:
+            del owner[path[-1]]
+        else:
+            owner[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put(..., 1, "image_id"), "[1].image_id: expected an id, got nothing"),
+        (put(1.5, 1, "image_id"), "[1].image_id: expected a text or a whole number, got 1.5"),
+        (put(" ", 1, "image_id"), '[1].image_id: expected a text that is not empty, got " "'),
+        (put("row", 1), '[1]: expected an object, got "row"'),
+        (put(5, 2), "[2]: expected an object, got 5"),
+        (put(..., 1, "dataset"), '[1].dataset: expected "coco2017" or "o365", got nothing'),
+        (put("vg", 1, "dataset"), '[1].dataset: expected "coco2017" or "o365", got "vg"'),
+        (put(["vg"], 1, "dataset"), '[1].dataset: expected "coco2017" or "o365", got ["vg"]'),
+        (put({}, 1, "objects"), "[1].objects: expected a list, got {}"),
+        (put(..., 1, "relationships"), "[1].relationships: expected a list of relationships, got nothing"),
+        (put("64", 1, "width"), '[1].width: expected a whole number of pixels, got "64"'),
+        (put(..., 0, "objects", 1, "w"), "[0].objects[1].w: expected a number of pixels, got nothing"),
+        (put("9", 0, "objects", 1, "h"), '[0].objects[1].h: expected a number of pixels, got "9"'),
+        (put(True, 0, "objects", 1, "x"), "[0].objects[1].x: expected a number of pixels, got true"),
+        (put([], 0, "objects", 1, "names"), "[0].objects[1].names: expected a name, or a list of names, got []"),
+        (put(["a", 1], 0, "objects", 1, "names"), "[0].objects[1].names: expected a name, or a list of names, got 1"),
+        (put("2", 0, "objects", 1, "object_id"), '[0].objects[1].object_id: expected a whole number, got "2"'),
+        (put(1, 0, "objects", 1, "object_id"), "[0].objects: expected each object_id once, got [1, 1, 3]"),
+        (
+            put(4, 0, "relationships", 2, "object_id"),
+            "[0].relationships[2].object_id: expected the object_id of one of the 3 objects, got 4",
+        ),
+        (
+            put(-1, 0, "relationships", 2, "subject_id"),
+            "[0].relationships[2].subject_id: expected the object_id of one of the 3 objects, got -1",
+        ),
+        (
+            put([1], 0, "relationships", 2, "subject_id"),
+            "[0].relationships[2].subject_id: expected the object_id of an object, got [1]",
+        ),
+        (put(None, 0, "relationships", 2, "predicate"), "[0].relationships[2].predicate: expected a text, got null"),
+        (
+            put("high", 0, "relationships", 0, "confidence"),
+            '[0].relationships[0].confidence: expected a number, got "high"',
+        ),
+        (
+            put("1", 0, "relationships", 0, "relationship_id"),
+            '[0].relationships[0].relationship_id: expected a whole number, got "1"',
+        ),
+    ],
+)
+def test_faults_of_a_record(tmp_path: Path, change: Any, message: str):
+    with pytest.raises(SgevalError) as caught:
+        list(read_fgov(copy(tmp_path, change), data_files=COCO))
+    assert str(caught.value) == f"{tmp_path / COCO}: {message}"
+
+
+def test_a_picture_without_a_path(tmp_path: Path):
+    copy(tmp_path, put(7, 1, "image_id"), O365)
+    graphs = read_fgov(tmp_path, config="o365")
+    assert next(graphs) == OBJECTS365[0]
+    with pytest.raises(SgevalError) as caught:
+        next(graphs)
+    assert str(caught.value) == f"{tmp_path / O365}: [1].image_id: expected one of the ids in {MAP}, got 7"
+
+
+def test_a_file_of_the_other_data_set():
+    with pytest.raises(SgevalError) as caught:
+        list(read_fgov(DATA, data_files=O365))
+    assert str(caught.value) == f'{DATA / O365}: expected records of the data set "coco2017", got "o365"'
+
+
+SOURCE = "(FG-OV is not published; its authors, arXiv 2509.01209, may give it)"
+FORM = 'a JSON list in the RLIPv2 form whose first record is of the data set "coco2017"'
+
+
+def message(call: Callable[[], object]) -> str:
+    with pytest.raises(SgevalError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_what_is_not_there_is_said_at_once(tmp_path: Path):
+    nowhere = tmp_path / "nowhere"
+    expected = f"data_dir: expected a folder that holds the JSON files {SOURCE}, got {nowhere}"
+    assert message(lambda: read_fgov(nowhere)) == expected
+    assert message(lambda: read_fgov(tmp_path)) == f"{tmp_path}: expected {FORM} {SOURCE}, got no JSON file"
+    shutil.copy(DATA / O365, tmp_path)
+    shutil.copy(REAL / "o365_categories.json", tmp_path)
+    (tmp_path / "cut.json").write_text('[{"image_id": 1, "objects": [')
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "number.json").write_text("[5]")
+    got = f"got only cut.json, deep.json, number.json, o365_categories.json, {O365}"
+    assert message(lambda: read_fgov(tmp_path)) == f"{tmp_path}: expected {FORM} {SOURCE}, {got}"
+    for files in (COCO, [O365, COCO]):
+        expected = f"data_files: expected files in the RLIPv2 form {SOURCE}, got {tmp_path / COCO}"
+        assert message(lambda files=files: read_fgov(tmp_path, data_files=files)) == expected  # type: ignore[misc]
+    assert message(lambda: read_fgov(tmp_path, data_files=[])).endswith("got none")
+    expected = (
+        f"{tmp_path}: expected {MAP} (an object from image_id to the path below object365/images, as "
+        f"github.com/JacobYuan7/RLIPv2 uses it) beside {O365}, got nothing"
+    )
+    assert message(lambda: read_fgov(tmp_path, config="o365")) == expected
+
+
+def test_a_choice_of_several_files_is_left_to_the_caller(tmp_path: Path):
+    copy(tmp_path, lambda whole: None)
+    shutil.copy(DATA / COCO, tmp_path / "coco_train_llava_full.json")
+    expected = f"{tmp_path}: expected {FORM}, or data_files that say which, got coco_train_llava_full.json, {COCO}"
+    assert message(lambda: read_fgov(tmp_path)) == expected
+    assert len(list(read_fgov(tmp_path, data_files=["coco_train_llava_full.json", COCO]))) == 6
+
+
+def test_an_unknown_config_is_said_at_once():
+    expected = 'config: expected one of coco, o365, got "vg"'
+    assert message(lambda: read_fgov(DATA, config="vg")) == expected  # type: ignore[arg-type]
+
+
+def test_a_map_of_another_kind(tmp_path: Path):
+    copy(tmp_path, lambda whole: None, O365)
+    (tmp_path / MAP).write_text('{"900001": 5}')
+    expected = f'{tmp_path / MAP}: expected an object from image_id to the picture\'s path, got {{"900001": 5}}'
+    assert message(lambda: list(read_fgov(tmp_path, config="o365"))) == expected
