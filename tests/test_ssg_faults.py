@@ -1,8 +1,9 @@
 """What the SSG reader says of files that are not in the form: one line with file, frame, expectation and what is there."""
 
+import json
 import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ssg_kit import DATA, FRAMES, write
 
 from sgeval.errors import SgevalError
 from sgeval.readers.ssg import read_ssg, ssg_classes
+from sgeval.records import to_dict
 
 HERE = f'"{FRAMES[0]}"'
 
@@ -165,3 +167,41 @@ def test_unknown_names_are_said_at_once():
     for option in ("exclude", "keep", "videos"):
         with pytest.raises(SgevalError, match=f'{option}: expected a list of names, got "tag"'):
             read_ssg(DATA, **{option: "tag"})  # type: ignore[arg-type]
+
+
+ODD = (None, True, -1, 2.5, "", b"x", [None], {1: 2}, np.ones((2, 2)), np.zeros(0))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all that stands in a value."""
+    yield path
+    if isinstance(value, (dict, list, tuple)):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(below, (*path, key))
+
+
+def put(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
+    """A copy with something odd at a place."""
+    if not path:
+        return odd
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = put(changed[path[0]], path[1:], odd)
+    return changed
+
+
+@pytest.mark.parametrize("name", ["ssg_dataset.pkl", "ag_ssg_combined_person.pkl"])
+def test_whatever_stands_anywhere_ends_in_one_line_or_in_records(tmp_path: Path, name: str):
+    path = write(tmp_path, lambda objects, persons: None) / "data" / name
+    whole = pickle.loads(path.read_bytes())
+    first = {FRAMES[0]: whole[FRAMES[0]]}
+    refused = 0
+    for place in places(first):
+        for odd in ODD:
+            path.write_bytes(pickle.dumps(put(first, place, odd), 4))
+            try:
+                for graph in read_ssg(tmp_path, keep=["tag", "keypoints"]):
+                    json.dumps(to_dict(graph), allow_nan=False)
+            except SgevalError as fault:
+                refused += 1
+                assert str(fault).startswith(str(tmp_path)) and "\n" not in str(fault)
+    assert refused > 100

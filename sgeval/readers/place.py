@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ class Place:
 
     def at(self, step: str) -> "Place":
         """A place further down."""
-        return replace(self, where=self.where + step)
+        return Place(self.path, self.where + step)
 
     def fault(self, expected: str, value: object = NOTHING) -> SgevalError:
         """The error to raise for what stands here.

@@ -31,6 +31,7 @@ MAX_UNFOLDED = 4  # an unshared value takes a byte at least, so only sharing on 
 MAX_ARRAY_SIDES = 8
 MAX_ARRAY_LENGTH = 2**31 - 1
 HIGHEST_PROTOCOL = 5
+STOP = ord(".")
 
 NUMBER_TYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 LEAVES = frozenset((str, bytes, int, float, bool, type(None)))
@@ -138,21 +139,25 @@ class _Machine:
         """Carry out all instructions; the value they leave."""
         if self.data[:1] != b"\x80":
             self.fail("a pickle of protocol 2 to 5", shown(self.data[:1].decode("latin-1")) if self.data else "nothing")
-        steps, data = STEPS, self.data
-        while True:
+        data, size = self.data, len(self.data)
+        while self.at < size:
             self.start = self.at
-            code = self.take(1)[0]
-            if code == 0x2E:  # STOP
+            self.at += 1
+            code = data[self.start]
+            if code == STOP:
                 break
-            step = steps.get(code)
+            step = STEPS.get(code)
             if step is None:
                 self.refuse_instruction(code)
             step(self)
+        else:
+            self.start = size
+            self.fail("an instruction", "the end of the file")
         if len(self.stack) != 1 or self.marks:
             self.fail("one value at the end", f"{len(self.stack)} and {len(self.marks)} open marks")
-        if self.at != len(data):
+        if self.at != size:
             self.start = self.at
-            self.fail("the end of the file", f"{len(data) - self.at:,} bytes more")
+            self.fail("the end of the file", f"{size - self.at:,} bytes more")
         return self.stack[0]
 
     def fail(self, expected: str, got: str) -> NoReturn:
@@ -168,16 +173,11 @@ class _Machine:
 
     def take(self, count: int) -> bytes:
         """The next bytes of the file."""
-        end = self.reach(count)
-        piece = self.data[self.at : end]
-        self.at = end
+        piece = self.data[self.at : self.at + count]
+        if len(piece) < count:
+            self.fail(f"{count:,} bytes more", f"the end of the file after {len(piece):,}")
+        self.at += count
         return piece
-
-    def reach(self, count: int) -> int:
-        """Where a number of bytes more ends, which is not beyond the file."""
-        if self.at + count > len(self.data):
-            self.fail(f"{count:,} bytes more", f"the end of the file after {len(self.data) - self.at:,}")
-        return self.at + count
 
     def line(self) -> str:
         """The text up to the next line end."""
@@ -362,7 +362,9 @@ def _protocol(machine: _Machine) -> None:
 
 def _frame(machine: _Machine) -> None:
     """Frames only help buffered reading; one that promises more than there is, is a cut file."""
-    machine.reach(_unsigned(machine, 8))
+    length, left = _unsigned(machine, 8), len(machine.data) - machine.at
+    if length > left:
+        machine.fail(f"{length:,} bytes more", f"the end of the file after {left:,}")
 
 
 def _append(machine: _Machine) -> None:
