@@ -115,6 +115,12 @@ def test_both_names_of_numpy_and_its_single_numbers():
         assert np.array_equal(got["array"], array) and got["number"] == 0.1 and type(got["number"]) is float
 
 
+def test_what_is_not_read_though_it_is_harmless():
+    """Bytes of protocol 2 and arrays of protocol 5 call names that are not allowed."""
+    assert 'got the name "_codecs.encode"' in refused(pickle.dumps(b"x", 2))
+    assert '_frombuffer"' in refused(pickle.dumps(np.ones(3), 5))
+
+
 # --- what a hostile file may try
 
 

@@ -8,7 +8,8 @@ dictionaries whose keys are texts or whole numbers; numpy arrays and single numb
 names `numpy.core` and `numpy._core`. Those names are recognised as words and nothing is imported or called through
 them: an array is a read-only view of the bytes that stand in the file, and only when their number is what shape and type
 ask for. What cannot: any other name, objects of any class, sets, arrays of objects, persistent ids, extension codes, and
-the instructions of protocols 0 and 1. Protocols 2 to 5 are read, as Python 3 writes them.
+the instructions of protocols 0 and 1. Protocols 2 to 5 are read as Python 3 writes them, but for bytes in protocol 2 and
+arrays in protocol 5, which call yet other names.
 
 Memory stays in proportion to the file: lengths are checked against what is left of it, memo places are the keys of a
 dictionary (a huge one allocates nothing), nesting is at most `strict_json.MAX_DEPTH`, and a value used in many places
