@@ -16,6 +16,7 @@ from sgeval.validation import parse_graphs
 
 ROOT = Path(__file__).resolve().parent.parent
 README, CARD = ROOT / "README.md", ROOT / "metrics" / "relclipscore" / "README.md"
+THETA_CARD = ROOT / "metrics" / "theta" / "README.md"
 N = 4  # scenes
 
 
@@ -40,25 +41,30 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [README, CARD], ids=["readme", "card"])
-def test_python_snippets(here, page):
+@pytest.mark.parametrize(
+    ("page", "metric"),
+    [(README, "relclipscore"), (CARD, "relclipscore"), (THETA_CARD, "theta")],
+    ids=["readme", "card", "theta"],
+)
+def test_python_snippets(here, page, metric):
     names: dict = {}
     found = blocks(page, "python")
     assert found
     exec(offline("\n".join(found)), names)
     assert names["result"]["n_images"] == N and names["result"]["n_relations"] > 0
-    assert names["result"]["signature"].startswith("metric:relclipscore|model:demo|")
+    assert names["result"]["signature"].startswith(f"metric:{metric}|model:demo|")
 
 
-def test_commands(here):
+@pytest.mark.parametrize(("first", "run"), [("sgeval validate", "mine"), ("sgeval score theta", "theta")])
+def test_commands(here, first, run):
     """The README's own commands, one after the other."""
-    (commands,) = (block for block in blocks(README, "bash") if "sgeval validate" in block)
+    (commands,) = (block for block in blocks(README, "bash") if block.startswith(first))
     for line in commands.splitlines():
         program, *arguments = shlex.split(line.replace("clip-b32", "demo"), comments=True)
         assert program == "sgeval"
         outcome = CliRunner().invoke(app, arguments)
         assert outcome.exit_code == 0, (line, outcome.output)
-    assert (here / "runs" / "mine" / "report.html").is_file()
+    assert (here / "runs" / run / "report.html").is_file()
 
 
 @pytest.mark.parametrize("page", [README, CARD], ids=["readme", "card"])

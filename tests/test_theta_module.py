@@ -1,15 +1,20 @@
 """The `evaluate` face of θ: the same numbers as the core, exactly, and the same refusals."""
 
+import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import fields
+from pathlib import Path
 
 import evaluate
 import numpy as np
 import pytest
+from PIL import Image
 
 import sgeval
 from sgeval import strict_json
+from sgeval.alignment import CONFIGS, Options
 from sgeval.demo import SCENES
 from sgeval.errors import InvalidInput, SgevalError
 
@@ -136,3 +141,34 @@ def test_two_processes_merge_to_the_same_numbers(graphs, tmp_path):
     ]
     outputs = [json.loads(process.communicate(timeout=240)[0].strip().splitlines()[-1]) for process in ranks]
     assert outputs == [sgeval.theta(references=graphs, config="graphs", **OPTIONS), None]
+
+
+def test_the_space_computes_its_examples():
+    gradio = pytest.importorskip("gradio")
+    spec = importlib.util.spec_from_file_location("theta_space", Path(sgeval.path("theta")) / "app.py")
+    space = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(space)
+    assert space.score_lists(space.LISTS)["theta"] == (0.75 + 1) / 2
+    graph, picture, vocabulary = space.example()
+    result, rows = space.score_graph(graph, Image.open(picture), vocabulary, "demo")
+    assert result["n_annotated"] == len(rows) > 0 and result["theta"] > result["chance_theta"]
+    assert "vocabulary" not in result and rows[0][1].startswith("1 of ")
+    for text, words in (
+        ("{", "expected JSON"),
+        ("[1]", "expected .{.scores"),
+        ('[{"scores": [], "truth": 0}]', "at least one"),
+    ):
+        with pytest.raises(gradio.Error, match=words):
+            space.score_lists(text)
+    with pytest.raises(gradio.Error, match="vocabulary, line 2: expected JSON"):
+        space.score_graph(graph, Image.open(picture), vocabulary.splitlines()[0] + "\n{", "demo")
+    assert isinstance(space.build(), gradio.Blocks)
+
+
+def test_the_card_names_every_option_and_key(metric, graphs):
+    card = (Path(sgeval.path("theta")) / "README.md").read_text(encoding="utf-8")
+    options = {item.name for item in fields(Options)} | {"vocabulary", "vocabulary_graphs", *CONFIGS}
+    assert {name for name in options if f"`{name}`" not in card} == set()
+    found = metric.compute(references=graphs[:2], **OPTIONS)
+    told = {f"{start}…" for start in ("above_", "gap_")}
+    assert {key for key in found if f"`{key}`" not in card} == set() and all(f"`{one}`" in card for one in told)

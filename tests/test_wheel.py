@@ -29,6 +29,10 @@ NEEDED = (
     "sgeval/metrics/relclipscore/README.md",
     "sgeval/metrics/relclipscore/app.py",
     "sgeval/metrics/relclipscore/requirements.txt",
+    "sgeval/metrics/theta/theta.py",
+    "sgeval/metrics/theta/README.md",
+    "sgeval/metrics/theta/app.py",
+    "sgeval/report/theta.html",
     "sgeval/benchmarks/demo_model/train.py",
 )
 
@@ -73,6 +77,8 @@ rows = list(strict_json.read_rows(SCENES / "predictions_good.jsonl"))[:4]
 metric = evaluate.load(sgeval.path("relclipscore"))
 module = metric.compute(predictions=rows, images=SCENES / "images", model="demo")
 assert module == sgeval.relclipscore(rows, images=SCENES / "images", model="demo")
+lists = evaluate.load(sgeval.path("theta"))
+assert lists.compute(predictions=[[0.2, 0.1, 0.05, 0.9]], references=[0])["theta"] == 0.75
 print("same", module["n_relations"])
 """
 
