@@ -250,12 +250,13 @@ def test_version_and_help():
 def test_interrupt_ends_with_130(tmp_path):
     """SIGINT while scoring: one line, exit code 130, no results."""
     many = tmp_path / "many.jsonl"
-    lines = GOOD.read_text().splitlines()
-    many.write_text(
-        "\n".join(
-            json.dumps({**json.loads(line), "image_id": f"{i}-{j}"}) for i in range(150) for j, line in enumerate(lines)
-        )
+    rows = [json.loads(line) for line in GOOD.read_text().splitlines()]
+    again = (
+        {**row, "image_id": f"{number}-{row['image_id']}", "file_name": f"{row['image_id']}.jpg"}
+        for number in range(150)
+        for row in rows
     )
+    many.write_text("\n".join(map(json.dumps, again)))
     code = "from sgeval.cli import main; main()"
     arguments = ["score", "relclipscore", "--predictions", many, "--images", IMAGES, "--out", tmp_path / "run"]
     process = subprocess.Popen(

@@ -7,7 +7,7 @@ import pytest
 from theta_kit import DOG, VALUES, row, score
 
 from sgeval.alignment import Options, score_annotations, slices
-from sgeval.errors import SgevalError
+from sgeval.errors import InvalidInput, SgevalError
 from sgeval.summary import bootstrap
 
 
@@ -155,11 +155,17 @@ class TestCandidates:
 
     def test_a_given_vocabulary(self, steady):
         given = {("dog", "mat"): ["near", "on"], ("cat", "mat"): ["on"]}
-        found = steady([DOG], VALUES, vocabulary=given, return_items=True)
+        with pytest.raises(InvalidInput) as caught:
+            steady([DOG], VALUES, vocabulary=given)
+        expected = "expected one of the vocabulary's 2 predicates"
+        assert list(caught.value.faults) == [
+            f'reference of image "a": relations[1].predicate: {expected} of "dog" and "mat", got "beside"'
+        ]
+        found = steady([DOG], VALUES, vocabulary=given, return_items=True, on_invalid="skip")
         assert [item["status"] for item in found["items"]] == ["scored", "unlisted", "scored"]
         assert (found["n_relations"], found["n_unlisted"], found["theta"]) == (2, 1, 0.75)
         assert found["vocabulary"][0] == {"subject": "dog", "predicate": "near", "object": "mat", "count": 1}
-        again = steady([DOG], VALUES, vocabulary=found["vocabulary"], return_items=True)
+        again = steady([DOG], VALUES, vocabulary=found["vocabulary"], return_items=True, on_invalid="skip")
         assert again == found
 
     def test_both_kinds_of_vocabulary_are_refused(self, steady):

@@ -115,7 +115,9 @@ def test_a_stopped_run_goes_on_and_ends_in_the_same_bytes(command, tmp_path):
 def test_nothing_ranked_ends_with_3(command, tmp_path):
     given = tmp_path / "v.jsonl"
     given.write_text('{"subject": "zebra", "predicate": "on", "object": "moon"}\n')
-    outcome = command("--vocabulary", given)
+    refused = command("--vocabulary", given)
+    assert refused.exit_code == 2 and "expected one of the vocabulary's 0 predicates of" in refused.stderr
+    outcome = command("--vocabulary", given, "--on-invalid", "skip")
     assert outcome.exit_code == 3
     assert "none was ranked" in " ".join(outcome.stdout.split())
     assert read_run(tmp_path / "run").result["theta"] is None

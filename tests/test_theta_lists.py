@@ -59,6 +59,17 @@ class TestByHand:
         assert [item["index"] for item in found["items"]] == list(range(50)) and found["items"][3]["n"] == 6
         json.dumps(found, allow_nan=False)
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_any_order_gives_the_same_result_to_the_last_bit(self, seed):
+        generator = np.random.default_rng(seed)
+        lists = [generator.uniform(size=size).round(2).tolist() for size in generator.integers(1, 9, 200)]
+        truths = [int(generator.integers(len(scores))) for scores in lists]
+        order = generator.permutation(200)
+        before = json.dumps([lists, truths])
+        whole = sgeval.theta(lists, truths, bootstrap=100)
+        assert sgeval.theta([lists[i] for i in order], [truths[i] for i in order], bootstrap=100) == whole
+        assert json.dumps([lists, truths]) == before
+
 
 class TestFaults:
     def test_all_at_once(self):

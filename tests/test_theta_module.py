@@ -82,7 +82,7 @@ class TestGraphs:
     def test_vocabularies(self, metric, graphs):
         for more in (
             {"vocabulary_graphs": [{**graph, "image_id": f"{graph['image_id']}x"} for graph in graphs[5:]]},
-            {"vocabulary": {("dog", "cat"): ["left of", "right of"]}},
+            {"vocabulary": {("dog", "cat"): ["left of", "right of"]}, "on_invalid": "skip"},
         ):
             module = metric.compute(references=graphs[:5], **OPTIONS, **more)
             assert module == sgeval.theta(references=graphs[:5], config="graphs", **OPTIONS, **more)

@@ -10,16 +10,15 @@ from sgeval.alignment.options import Options
 from sgeval.alignment.resolve import Question, Questions, confusers
 from sgeval.alignment.rows import Item
 from sgeval.cache import EmbeddingCache
-from sgeval.errors import BadImage, InvalidInput
+from sgeval.errors import BadImage, InvalidInput, shown
 from sgeval.images import Size
-from sgeval.journal import Journal
 from sgeval.pictures import of_image, stamp
 from sgeval.planning import Encoder, Floats, PicturePlan
 from sgeval.progress import bar
 from sgeval.ranks import places
 from sgeval.records import SceneGraph
 from sgeval.relclip import Options as PlacingOptions
-from sgeval.relclip.execution import broken_picture, open_pictures
+from sgeval.relclip.execution import Begin, broken_picture, open_pictures
 from sgeval.rows import ImageRow, Rows
 from sgeval.running import TextFeatures, encode_texts, score_pictures
 from sgeval.vocabulary import Vocabulary
@@ -33,7 +32,7 @@ def score_graphs(
     template: str,
     options: Options,
     *,
-    journal: Journal | None = None,
+    begin: Begin = lambda: None,
     cache: EmbeddingCache | None = None,
 ) -> Rows[Item]:
     """The rows of all pictures. Relations are placed as RelCLIPScore places predicted ones that have no reference."""
@@ -48,6 +47,9 @@ def score_graphs(
     opened = open_pictures(pairs, images, encoder, template, placing, "reference")
     questions = Questions(vocabulary, template, options)
     work = [_Work(picture.row, *questions.items(picture)) for picture in opened.pictures]
+    if options.on_invalid == "error" and (faults := _unlisted(work)):
+        raise InvalidInput("vocabulary", faults)
+    journal = begin()
     texts = questions.texts.texts
     storage: dict[str, Any] = {"batch_size": options.batch_size, "journal": journal, "cache": cache}
     features = encode_texts(texts, encoder, **storage)
@@ -151,6 +153,16 @@ def _value(scores: Floats, where: dict[int, int], text: int | None) -> float | N
     if text is None or np.isnan(scores[where[text]]):
         return None
     return float(scores[where[text]])
+
+
+def _unlisted(work: Sequence[_Work]) -> list[str]:
+    """The faults of relations whose predicate is not among their candidates."""
+    return [
+        f"reference of image {shown(item.image_id)}: relations[{item.index}].predicate: {item.reason}"
+        for each in work
+        for item in each.items
+        if item.status == "unlisted"
+    ]
 
 
 _SPENT = _Work(ImageRow("", None, None, None, 0, "missing"), (), {})

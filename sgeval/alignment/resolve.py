@@ -9,6 +9,7 @@ import numpy as np
 from sgeval.alignment.options import Options
 from sgeval.alignment.rows import Item
 from sgeval.boxes import area, gap, intersection, size_ratio
+from sgeval.errors import shown
 from sgeval.phrases import canonical, triplet_text
 from sgeval.planning import Texts
 from sgeval.relclip.resolve import Picture
@@ -65,8 +66,9 @@ class Questions:
                 predicates = self._candidates(item, truths[item.subject_id, item.object_id])
                 truth = predicate_key(item.predicate, self.options.normalisation)
                 if truth not in predicates:
-                    ends = f"{item.subject} and {item.object}"
-                    reason = f"the vocabulary does not list this predicate for {ends}"
+                    pair = f"{shown(item.subject)} and {shown(item.object)}"
+                    expected = f"one of the vocabulary's {len(predicates)} predicates of {pair}"
+                    reason = f"expected {expected}, got {shown(item.predicate)}"
                     item = replace(item, status="unlisted", reason=reason)
                 else:
                     question = self._question(item, predicates, truth, truths[item.subject_id, item.object_id])

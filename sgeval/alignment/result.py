@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,7 @@ def columns(
 
 def summarise_lists(items: Sequence[ListItem], n_invalid: int, options: Options, signature: str) -> dict[str, Any]:
     """The flat result of lists of scores: floats and counts, `signature` last. A list is its own unit of the bootstrap."""
+    items = sorted(items, key=lambda item: astuple(item)[1:])  # any order of the lists draws the same replicates
     found = columns(items, range(len(items)), len(items), options)
     result: dict[str, Any] = {name: found.mean(name) for name in RANKED}
     result |= _intervals(found, ("theta", "precision", "mean_score"), options)

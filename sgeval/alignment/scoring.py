@@ -117,7 +117,8 @@ def theta(
         For graphs, as in `sgeval.relclipscore`. `limit` takes the first N graphs; the vocabulary is still of all.
     vocabulary
         For graphs: the candidates, where they are not those of the references. Rows `{"subject", "predicate",
-        "object"}`, a JSON Lines file of them, or a mapping of (subject, object) to predicates.
+        "object"}`, a JSON Lines file of them, or a mapping of (subject, object) to predicates. A relation whose predicate
+        they do not name is a fault.
     vocabulary_graphs
         For graphs: further annotated graphs, of other splits, whose predicates are candidates too.
     score
@@ -281,8 +282,8 @@ def score_parsed(
     parts = {"metric": KEY, **encoder.signature(), **options.signature(template), "vocab": vocabulary.digest(ordered)}
     line = signature(parts if limit is None else {**parts, "limit": int(limit)})
     with EmbeddingCache(cache) if cache is not None else nullcontext() as embeddings:
-        journal = open_journal(line) if open_journal else None
-        rows = score_graphs(graphs, images, encoder, vocabulary, template, options, journal=journal, cache=embeddings)
+        begin = (lambda: open_journal(line)) if open_journal else (lambda: None)
+        rows = score_graphs(graphs, images, encoder, vocabulary, template, options, begin=begin, cache=embeddings)
     cut = {graph.key: len(references.cut.get(graph.key, ())) for graph in graphs}
     lost = tuple(replace(row, n_invalid_relations=cut[row.image_id]) for row in rows.images)
     return Scoring(replace(rows, images=lost, n_invalid=references.n_invalid), options, line, vocabulary)

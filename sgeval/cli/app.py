@@ -290,9 +290,8 @@ def _score(metric: "Metric", given: dict[str, Any]) -> None:
     else:
         show_results([run])
     say(f"The run is in {out}; `sgeval report {out}` makes a page of it")
-    left_out = {
-        key: run.result[key] for key in ("n_invalid", "n_bad_images", "n_undefined_relations") if run.result[key]
-    }
+    parts = ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations")
+    left_out = {key: run.result[key] for key in parts if run.result.get(key)}
     if left_out:
         say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
     if left_out or run.result[run.metric] is None:

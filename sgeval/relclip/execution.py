@@ -1,6 +1,6 @@
 """The work of RelCLIPScore: aligned pairs of graphs and their pictures, through the plan and the encoder, to rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,6 +20,9 @@ from sgeval.relscore import openvocsgg_ref_score, ref_score, rel_score
 from sgeval.rows import ImageRow, Rows
 from sgeval.running import TextFeatures, encode_texts, score_pictures
 
+Begin = Callable[[], Journal | None]
+"""Begins the journal of a run whose input is sound; nothing where none is kept."""
+
 Side = Literal["prediction", "reference"]
 
 Places = dict[int, list[tuple[int, int]]]
@@ -34,11 +37,13 @@ def score_pairs(
     template: str,
     options: Options,
     *,
-    journal: Journal | None = None,
+    begin: Begin = lambda: None,
     cache: EmbeddingCache | None = None,
 ) -> Rows[Item]:
-    """The rows of all pictures. Faults of pictures, of boxes and of relations are raised together, kind by kind."""
+    """The rows of all pictures. Faults of pictures, of boxes and of relations are raised together, kind by kind; only
+    when there are none, `begin` is called for the journal."""
     opened = open_pictures(pairs, images, encoder, template, options)
+    journal = begin()
     pictures, sources, sizes = opened.pictures, opened.sources, opened.sizes
     texts = Texts()
     for picture in pictures:

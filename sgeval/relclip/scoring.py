@@ -223,8 +223,8 @@ def score_parsed(
     parts = {"metric": key, **encoder.signature(), **options.signature(template, references is not None)}
     line = signature(parts if limit is None else {**parts, "limit": int(limit)})
     with EmbeddingCache(cache) if cache is not None else nullcontext() as embeddings:
-        journal = open_journal(line) if open_journal else None
-        rows = score_pairs(pairs, images, encoder, template, options, journal=journal, cache=embeddings)
+        begin = (lambda: open_journal(line)) if open_journal else (lambda: None)
+        rows = score_pairs(pairs, images, encoder, template, options, begin=begin, cache=embeddings)
     rows = replace(
         rows,
         images=tuple(
