@@ -1,0 +1,41 @@
+"""The flags that scoring commands share: each with its help, once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Images = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
+Out = Annotated[Path, typer.Option(help="Run folder to write.", show_default=False)]
+Context = Annotated[str | None, typer.Option(help="none (default), ratio:0.2, px:20 or openvocsgg.")]
+Fit = Annotated[str | None, typer.Option(help="model (default), pad or squash.")]
+Template = Annotated[str | None, typer.Option(help='Text of a triplet, e.g. "{subject} {predicate} {object}".')]
+Normalisation = Annotated[str | None, typer.Option(help="words (default) or none.")]
+OnInvalid = Annotated[str | None, typer.Option(help="Faulty parts: error (default) or skip.")]
+OnBadImage = Annotated[str | None, typer.Option(help="Unreadable pictures: error (default) or skip.")]
+BatchSize = Annotated[int | None, typer.Option(help="Regions encoded at once; 32 by default.")]
+Bootstrap = Annotated[int | None, typer.Option(help="Replicates for the intervals; 1000 by default, 0 for none.")]
+Device = Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")]
+Precision = Annotated[
+    str | None, typer.Option(help="fp32 (default), or bf16: faster on hardware for it, scores move a little.")
+]
+Preprocess = Annotated[str | None, typer.Option(help="pil (default), or tensor: faster crops, scores move a little.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder on a local disk that keeps embeddings, so that no run encodes them again; scores may move in their "
+        "last digits."
+    ),
+]
+Config = Annotated[Path | None, typer.Option(help="YAML file of these options; flags win over it.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on where a run into --out stopped; start when there is none.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+MODELS = (
+    "demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, blip2-itm-g, open_clip:ARCH/TAG, "
+    "transformers:ORG/REPO, a folder …"
+)
+FORMS = "sgeval, rlipv2, coco-rel or psg"

@@ -1,0 +1,163 @@
+"""`sgeval score METRIC`: what each scoring command takes, and how it tells what came of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgeval.cli import flags
+from sgeval.cli.ending import INCOMPLETE, ends_well, print_json, resumable, say
+
+if TYPE_CHECKING:
+    from sgeval.cli.scoring import Metric
+
+app = typer.Typer(
+    help="Score a prediction file with a metric, or a scoring model with theta.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+@app.command()
+@ends_well
+def relclipscore(
+    predictions: Annotated[Path, typer.Option(help="Prediction file, one scene graph a line.", show_default=False)],
+    images: flags.Images,
+    out: flags.Out,
+    references: Annotated[Path | None, typer.Option(help="Annotated graphs, aligned by image_id.")] = None,
+    model: Annotated[str | None, typer.Option(help=flags.MODELS)] = None,
+    format: Annotated[str | None, typer.Option(help=f"Form of the predictions: {flags.FORMS}.")] = None,
+    references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Score the first N references only.")] = None,
+    matching: Annotated[str | None, typer.Option(help="given (default), pair_iou or union_iou.")] = None,
+    penalty: Annotated[str | None, typer.Option(help="guarded (default), bounded, literal or none.")] = None,
+    context: flags.Context = None,
+    fit: flags.Fit = None,
+    template: flags.Template = None,
+    normalisation: flags.Normalisation = None,
+    empty: Annotated[
+        str | None, typer.Option(help="Pictures without a scored relation: zero (default) or skip.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="References without a prediction: error (default) or zero.")
+    ] = None,
+    ref_formula: Annotated[str | None, typer.Option(help="harmonic (default) or openvocsgg.")] = None,
+    on_invalid: flags.OnInvalid = None,
+    on_bad_image: flags.OnBadImage = None,
+    batch_size: flags.BatchSize = None,
+    bootstrap: flags.Bootstrap = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the intervals; 0 by default.")] = None,
+    device: flags.Device = None,
+    precision: flags.Precision = None,
+    preprocess: flags.Preprocess = None,
+    cache: flags.Cache = None,
+    name: Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")] = None,
+    config: flags.Config = None,
+    resume: flags.Resume = False,
+    overwrite: flags.Overwrite = False,
+    as_json: flags.Json = False,
+) -> None:
+    """RelCLIPScore: does each union crop look like the relation that was predicted for it?
+
+    Writes results.json, items.parquet and images.parquet into --out. `sgeval report OUT` makes a page of it. A run that
+    was stopped, by whatever, goes on with --resume and ends in the same results.
+
+    Example: `sgeval score relclipscore --predictions p.jsonl --references gold.jsonl --images photos/ --model clip-b32
+    --out runs/mine`
+    """
+    given = dict(locals())
+    from sgeval.cli.scoring import RELCLIPSCORE
+
+    _score(RELCLIPSCORE, given)
+
+
+@app.command()
+@ends_well
+def theta(
+    references: Annotated[Path, typer.Option(help="Annotated graphs, one a line.", show_default=False)],
+    images: flags.Images,
+    out: flags.Out,
+    model: Annotated[str | None, typer.Option(help=f"The model that is judged: {flags.MODELS}")] = None,
+    format: Annotated[str | None, typer.Option(help=f"Form of the graphs: {flags.FORMS}.")] = None,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Candidates, where they are not those of the references: one JSON object a line with subject, "
+            "predicate and object. The vocabulary.jsonl of another run is one."
+        ),
+    ] = None,
+    vocabulary_graphs: Annotated[
+        list[Path] | None, typer.Option(help="Graphs of another split whose predicates are candidates too; repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Score the first N graphs only; the vocabulary is still of all.")
+    ] = None,
+    score: Annotated[str | None, typer.Option(help="Value of mean_score: cosine (default) or softmax100.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="paper (default), or openvocsgg: what the authors' script computes.")
+    ] = None,
+    singletons: Annotated[str | None, typer.Option(help="Pairs with one candidate: skip (default) or include.")] = None,
+    cooccurring: Annotated[
+        str | None, typer.Option(help="Candidates also true of the same two objects: keep (default) or exclude.")
+    ] = None,
+    confusers: Annotated[
+        str | None, typer.Option(help="Confused triplets: the top confuser (default) or all of them.")
+    ] = None,
+    symmetric: Annotated[
+        list[str] | None,
+        typer.Option(help="Predicate left out of the direction test, in place of the default list; repeatable."),
+    ] = None,
+    context: flags.Context = None,
+    fit: flags.Fit = None,
+    template: flags.Template = None,
+    normalisation: flags.Normalisation = None,
+    on_invalid: flags.OnInvalid = None,
+    on_bad_image: flags.OnBadImage = None,
+    batch_size: flags.BatchSize = None,
+    bootstrap: flags.Bootstrap = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of intervals and random predicates; 0 by default.")] = None,
+    device: flags.Device = None,
+    precision: flags.Precision = None,
+    preprocess: flags.Preprocess = None,
+    cache: flags.Cache = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run in reports; the model's by default.")] = None,
+    config: flags.Config = None,
+    resume: flags.Resume = False,
+    overwrite: flags.Overwrite = False,
+    as_json: flags.Json = False,
+) -> None:
+    """θ: does the scoring model prefer the annotated predicate to the others of its pair of classes?
+
+    Judges the model, not a prediction. Writes results.json, items.parquet, images.parquet and vocabulary.jsonl into
+    --out. `sgeval report OUT` makes a page of it. Lists of scores made elsewhere are scored from Python: `sgeval.theta`.
+
+    Example: `sgeval score theta --references gold.jsonl --images photos/ --model clip-b32 --out runs/theta`
+    """
+    given = dict(locals())
+    from sgeval.cli.scoring import THETA
+
+    _score(THETA, given)
+
+
+def _score(metric: "Metric", given: dict[str, Any]) -> None:
+    """Run a scoring command on what its flags were given, and tell how it went."""
+    from sgeval.cli.scoring import Job, run_job, setting_names
+    from sgeval.cli.show import show_results
+
+    out: Path = given["out"]
+    files = {flag: given[flag] for flag in metric.files}
+    settings = {key: given[key] for key in setting_names(metric) if given.get(key) is not None}
+    job = Job.make(metric, files, given["images"], out, settings, given["config"])
+    with resumable():
+        run = run_job(job, overwrite=given["overwrite"], resume=given["resume"])
+    if given["as_json"]:
+        print_json(run.result)
+    else:
+        show_results([run])
+    say(f"The run is in {out}; `sgeval report {out}` makes a page of it")
+    parts = ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations")
+    left_out = {key: run.result[key] for key in parts if run.result.get(key)}
+    if left_out:
+        say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
+    if left_out or run.result[run.metric] is None:
+        raise typer.Exit(INCOMPLETE)
