@@ -85,7 +85,8 @@ def _row(item: dict[str, Any]) -> list[Any]:
     if item["status"] != "scored":
         return [f"{item['subject']} {item['predicate']} {item['object']}", item["status"], item["reason"] or "", "", ""]
     rank = f"{1 + item['higher'] + item['tied'] / 2:g} of {item['n']}"
-    return [item["text"], rank, ", ".join(item["confusers"]), item["score"], item["swap_score"]]
+    swap = "" if item["swap_score"] is None else round(item["swap_score"], 4)
+    return [item["text"], rank, ", ".join(item["confusers"]) or "–", round(item["score"], 4), swap]
 
 
 def build() -> Any:
