@@ -54,7 +54,7 @@ def encode_texts(
     if encoder.score_rule == "itm":  # the texts of a matching head are tokens: cheap, and no embeddings
         journal = cache = None
     space = _space(encoder) if cache else ""
-    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # like lengths together: less padding
+    order = sorted(range(len(texts)), key=lambda index: _length(texts[index]))  # like lengths together: less padding
     parts, cut = [], []
     for number, start in enumerate(bar(range(0, len(texts), batch_size), "texts", "batch")):
         part = [texts[index] for index in order[start : start + batch_size]]
@@ -115,6 +115,11 @@ def score_pictures(
             out.take(window[0][0], commits.scores(*window.popleft()))
             yield from out.ready()
     yield from out.ready()
+
+
+def _length(text: str) -> tuple[int, int]:
+    """What tells the number of a text's tokens: its words, then its characters."""
+    return len(text.split()), len(text)
 
 
 class _Commits:
