@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 SHOWN_FAULTS = 20
+FILES = ("predictions", "references")  # what `sgeval validate` can look at
 
 
 class SgevalError(ValueError):
@@ -26,7 +27,8 @@ class InvalidInput(SgevalError):
         lines = [f"{what}: {count} fault{'s' if count != 1 else ''}"]
         lines += [f"  {fault}" for fault in self.faults[:SHOWN_FAULTS]]
         if count > SHOWN_FAULTS:
-            lines.append(f"  … and {count - SHOWN_FAULTS} more (`sgeval validate FILE --json` lists them all)")
+            hint = " (`sgeval validate FILE --json` lists them all)" if what in FILES else ""
+            lines.append(f"  … and {count - SHOWN_FAULTS} more{hint}")
         super().__init__("\n".join(lines))
 
 

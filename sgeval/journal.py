@@ -9,15 +9,16 @@ import hashlib
 import json
 import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sgeval.errors import SgevalError, Unfinished, shown
+from sgeval.errors import SgevalError, Unfinished, one_line
 from sgeval.files import set_aside
 
 APPLICATION = 0x53474A4C  # "SGJL"
 FORMAT = 1
+SHOWN = 80  # characters of a value in a message
 NEEDED = "; about {:,} bytes are needed"
 
 _TABLES = """
@@ -128,7 +129,7 @@ class Journal:
             if before != now:
                 self.close()
                 raise SgevalError(
-                    f"{self.path.parent}: the unfinished run has {name} {shown(before)}, this one {shown(now)}; "
+                    f"{self.path.parent}: the unfinished run has {name} {_told(before)}, this one {_told(now)}; "
                     "resume with the same inputs and options, or start again with --overwrite"
                 )
 
@@ -138,6 +139,15 @@ class Journal:
             yield
         except (OSError, sqlite3.Error) as fault:
             raise Unfinished(f"{self.path}: {_words(fault)}{NEEDED.format(2 * size + 65_536)}") from None
+
+
+OpenJournal = Callable[[str], Journal]
+"""Opens the journal of a run by its signature."""
+
+
+def _told(value: str | None) -> str:
+    """A value of the identity, which is JSON or one of the caller's own words, as a message shows it."""
+    return "nothing" if value is None else one_line(value if len(value) <= SHOWN else value[: SHOWN - 1] + "…")
 
 
 def is_full(fault: Exception) -> bool:

@@ -39,9 +39,7 @@ def align(
     stands on the other side is passed over, but with `missing="zero"` a reference is kept, without a prediction.
     `positions` are those of the predictions' rows, where some were left out. Raises `InvalidInput` with every fault.
     """
-    faults = _doubles(predictions, "predictions") + _doubles(references or (), "references")
-    if faults:
-        raise InvalidInput("input", faults)
+    refuse_doubles(predictions=predictions, references=references or ())
     if references is None:
         if missing == "zero":
             raise SgevalError('missing: "zero" needs references: without them nothing can be missing')
@@ -63,6 +61,13 @@ def align(
     if faults:
         raise InvalidInput("predictions", faults)
     return [(by_key.get(graph.key), graph) for graph in kept]
+
+
+def refuse_doubles(**sides: Sequence[Graph]) -> None:
+    """Raise `InvalidInput` where an id stands twice on one side; the keyword is what the side is called."""
+    faults = [fault for label, graphs in sides.items() for fault in _doubles(graphs, label)]
+    if faults:
+        raise InvalidInput("input", faults)
 
 
 def _doubles(graphs: Sequence[Graph], label: str) -> list[str]:

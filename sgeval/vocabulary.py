@@ -50,12 +50,13 @@ class Vocabulary:
 
     @cached_property
     def predicates(self) -> dict[str, str]:
-        """Key and spelling of all predicates, by alphabet of the key. Of several spellings the most frequent stands."""
-        found: dict[str, Counter[str]] = {}
+        """Key and spelling of all predicates, by alphabet of the key. Of several pairs' spellings the first by alphabet
+        stands: counts are not in the digest, so they must not choose."""
+        found: dict[str, str] = {}
         for entries in self.pairs.values():
             for key, entry in entries.items():
-                found.setdefault(key, Counter())[entry.spelling] += entry.count
-        return {key: _most_frequent(found[key]) for key in sorted(found)}
+                found[key] = min(found.get(key, entry.spelling), entry.spelling)
+        return dict(sorted(found.items()))
 
     def digest(self, ordered: bool = False) -> str:
         """The first 12 hex digits of a SHA-256 over pairs and spellings; `ordered` also over the first-seen order."""

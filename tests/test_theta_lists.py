@@ -14,7 +14,7 @@ class TestByHand:
         """One of four above the truth: 1 − 1/4; chance (4 + 1)/8."""
         found = sgeval.theta(predictions=[[0.20, 0.10, 0.05, 0.90]], references=[0])
         assert (found["theta"], found["precision"], found["chance_theta"]) == (0.75, 0.0, 0.625)
-        assert found["signature"].startswith("metric:theta|model:scores|value:cosine|protocol:paper|singletons:skip|")
+        assert found["signature"].startswith("metric:theta|input:lists|value:cosine|protocol:paper|singletons:skip|")
 
     def test_several_lists(self):
         """θ = 1, 1/2 and, left out, a single candidate; mean score (0.4 + 0.2)/2."""
@@ -78,12 +78,12 @@ class TestFaults:
             sgeval.theta(lists, [0, 0, 0, 0, 2, -1, 1.0])
         assert list(caught.value.faults) == [
             "predictions[0]: expected a list of at least one score, got []",
-            "predictions[1][1]: expected a finite number, got NaN",
-            "predictions[2][1]: expected a finite number, got null",
+            "predictions[1][1]: expected a finite number of at most 1e100, got NaN",
+            "predictions[2][1]: expected a finite number of at most 1e100, got null",
             'predictions[3]: expected a list of at least one score, got "abc"',
             "references[4]: expected the position of one of the 2 scores, got 2",
             "references[5]: expected the position of one of the 2 scores, got -1",
-            "predictions[6][0]: expected a finite number, got true",
+            "predictions[6][0]: expected a finite number of at most 1e100, got true",
             "references[6]: expected the position of one of the 2 scores, got 1.0",
         ]
 

@@ -86,10 +86,15 @@ def prepared(name: str, graphs: Iterable[SceneGraph], folder: Path, out: Path, p
     if not ordered:
         raise SgevalError(f"{folder}: expected annotated pictures, got none")
     write_graphs(ordered, target)
-    files = [graph.file_name for graph in ordered[:1]]
-    roots = [folder / root for root in ROOTS if all(file and (folder / root / file).is_file() for file in files)]
+    files = {str(Path(graph.file_name or "").parent): graph.file_name for graph in reversed(ordered)}  # one a folder
+    roots = [
+        folder / root for root in ROOTS if all(file and (folder / root / file).is_file() for file in files.values())
+    ]
     if not roots:
-        raise SgevalError(f"{folder}: expected the picture {files[0]} below it or below coco/ or images/, got none")
+        named = ", ".join(map(str, files.values()))
+        raise SgevalError(
+            f"{folder}: expected pictures such as {named} below it, coco/ or images/, got none or not all"
+        )
     return Data(name, target, roots[0], printed)
 
 
@@ -147,7 +152,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--psg", type=Path, help="folder with psg.json and coco/")
     parser.add_argument("--psg-split", default="train", choices=("train", "test"))
     parser.add_argument("--vg150", type=Path, help="folder with VG-SGG-with-attri.h5, image_data.json and VG_100K/")
-    parser.add_argument("--vg150-split", default="test", choices=("train", "val", "test"))
+    parser.add_argument("--vg150-split", default="train", choices=("train", "val", "test"))
     parser.add_argument("--demo", action="store_true", help="the demo model on the shipped scenes; needs no data")
     parser.add_argument("--models", nargs="+", help="all named ones by default, the demo model aside")
     parser.add_argument("--protocols", nargs="+", default=("paper", "openvocsgg"), choices=("paper", "openvocsgg"))

@@ -89,11 +89,13 @@ class Theta(sgeval.hub.module.Module):
         if references is None:
             raise sgeval.errors.SgevalError("references: expected one a row, got nothing")
         if self.config_name == "scores":
-            sound, n_invalid = sgeval.alignment.lists.check_lists(predictions, references, options)
-            lists: list[list[float]] = [[] for _ in range(len(sound) + n_invalid)]
-            truths = [_LEFT_OUT] * len(lists)
-            for index, scores, truth in sound:
-                lists[index], truths[index] = scores, truth
+            found = sgeval.alignment.lists.check_lists(predictions, references, options)
+            size = len(found.index) + found.n_invalid
+            lists: list[list[float]] = [[] for _ in range(size)]
+            truths = [_LEFT_OUT] * size
+            ends = found.lengths.cumsum().tolist()
+            for index, end, length, truth in zip(found.index, ends, found.lengths, found.truths, strict=True):
+                lists[index], truths[index] = found.scores[end - length : end].tolist(), int(truth)
             if lists:
                 super().add_batch(predictions=lists, references=truths)
             return
@@ -121,7 +123,8 @@ class Theta(sgeval.hub.module.Module):
     ) -> dict[str, Any]:
         if predictions is not None:
             given = {"images": images, "model": model, "vocabulary": vocabulary, "vocabulary_graphs": vocabulary_graphs}
-            sgeval.alignment.scoring.check_for_lists(given | {"cache": cache, "limit": limit})
+            how = {"device": device, "precision": precision, "preprocess": preprocess}
+            sgeval.alignment.scoring.check_for_lists(given | {"cache": cache, "limit": limit}, how)
             return self._of_lists(predictions, references, options, return_items)
         if any(row["skips"] for row in references):
             options["on_invalid"] = "skip"
@@ -141,14 +144,12 @@ class Theta(sgeval.hub.module.Module):
     def _of_lists(
         self, predictions: list[list[float]], references: list[int], options: dict[str, Any], return_items: bool
     ) -> dict[str, Any]:
-        rows = [
-            (index, scores, truth)
-            for index, (scores, truth) in enumerate(zip(predictions, references, strict=True))
-            if truth != _LEFT_OUT
-        ]
-        n_invalid = len(references) - len(rows)
+        n_invalid = references.count(_LEFT_OUT)
         if n_invalid:
             options["on_invalid"] = "skip"
         chosen = sgeval.alignment.make_options(options)
         chosen.check_for_lists()
-        return sgeval.alignment.lists.result_of_rows(rows, n_invalid, chosen, return_items)
+        found = sgeval.alignment.lists.check_lists(
+            predictions, references, chosen
+        )  # those left out fail again, and count
+        return sgeval.alignment.lists.result_of_lists(found, chosen, return_items)

@@ -2,7 +2,7 @@
 
 from sgeval.alignment.options import CONFIGS, DEFAULT_MODEL, KEY, Options, make_options
 from sgeval.alignment.result import confused, slices, summarise, summarise_lists
-from sgeval.alignment.rows import Item, ListItem
+from sgeval.alignment.rows import Item
 from sgeval.alignment.scoring import Scoring, make_setup, score_annotations, theta
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "DEFAULT_MODEL",
     "KEY",
     "Item",
-    "ListItem",
     "Options",
     "Scoring",
     "confused",

@@ -132,7 +132,7 @@ class _Work:
                 item = replace(
                     item,
                     score=float(own[question.truth]),
-                    truncated=bool(features.truncated[question.texts[question.truth]]),
+                    truncated=bool(features.truncated[list(question.texts)].any()),
                     confusers=confusers(question, own.tolist()),
                     confuser_score=float(own.max()) if own.max() > own[question.truth] else None,
                     swap_score=_value(scores[union], where, question.swap),

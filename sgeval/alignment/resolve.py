@@ -16,6 +16,8 @@ from sgeval.relclip.resolve import Picture
 from sgeval.rows import RelationRow
 from sgeval.vocabulary import Vocabulary, class_key, predicate_key
 
+TOUCHING = 1e-9  # share of the smaller box; less in common is the rounding of two edges that meet
+
 _COMMON = tuple(entry.name for entry in fields(RelationRow))
 
 
@@ -101,12 +103,13 @@ class Questions:
         spelling = predicates[truth]
         one_class = class_key(subject, self.options.normalisation) == class_key(obj, self.options.normalisation)
         swaps = not one_class and canonical(item.predicate) not in self.options.symmetric
+        swap = self._text(obj, spelling, subject) if swaps else None
         drawn = self._drawn(item, also_true)
         return Question(
             tuple(predicates),
             tuple(self._text(subject, predicate, obj) for predicate in predicates.values()),
             list(predicates).index(truth),
-            self._text(obj, spelling, subject) if swaps else None,
+            swap if swap != self._text(subject, spelling, obj) else None,  # equal texts say nothing of direction
             self._text(subject, "", obj),
             drawn,
             self._text(subject, drawn, obj) if drawn else None,
@@ -143,7 +146,7 @@ class Questions:
             n=len(question.texts),
             size_ratio=float(size_ratio(subject, obj)),
             gap=float(gap(subject, obj)) / diagonal,
-            overlap=bool(area(intersection(subject, obj)) > 0),
+            overlap=bool(area(intersection(subject, obj)) > TOUCHING * min(area(subject), area(obj))),
         )
 
 

@@ -3,14 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from sgeval import ranks
 from sgeval.alignment.options import Options
-from sgeval.alignment.rows import Item, ListItem
+from sgeval.alignment.rows import Item
 from sgeval.ranks import Ints
 from sgeval.relscore import rel_score
 from sgeval.rows import Rows
@@ -18,6 +18,7 @@ from sgeval.summary import Floats, intervals
 from sgeval.vocabulary import class_key, predicate_key
 
 SMALL = 0.2  # paper 1, Table 4: a box of less than a fifth of the other's area
+ROUNDING = 1e-9  # relative; what decimals of a box lose on their way to a ratio, forgiven at both borders
 FAR = 0.2  # paper 1, Section 4: apart by a fifth of the picture, here of its diagonal
 
 RANKED = ("theta", "precision", "chance_theta", "chance_precision", "mean_score", "mean_candidates")
@@ -55,23 +56,23 @@ class Columns:
         for name in names:
             column, units = self.values[name][chosen], self.units[chosen]
             defined = ~np.isnan(column)
-            found[name] = (
-                np.bincount(units[defined], column[defined], self.n_units).astype(np.float64),
-                np.bincount(units[defined], minlength=self.n_units).astype(np.float64),
-            )
+            column, units = column[defined], units[defined]
+            order = np.lexsort(
+                (column, units)
+            )  # sums in the order of values: that of a picture's relations says nothing
+            sums = np.bincount(units[order], column[order], self.n_units)
+            found[name] = (sums.astype(np.float64), np.bincount(units, minlength=self.n_units).astype(np.float64))
         return found
 
 
-def columns(
-    items: Sequence[Item] | Sequence[ListItem], units: Sequence[int], n_units: int, options: Options
-) -> Columns:
-    """The measures of scored relations, in their order."""
+Of = Callable[[str], Floats]
+"""The column of a name, NaN where a row has no value."""
 
-    def of(name: str) -> Floats:
-        return np.array([math.nan if (value := getattr(item, name, None)) is None else value for item in items], float)
 
+def columns(of: Of, units: Ints, n_units: int, options: Options) -> Columns:
+    """The measures of scored relations, in their order, and of which picture (or list) each is."""
     n, higher, tied, first_best = (of(name) for name in ("n", "higher", "tied", "first_best"))
-    is_script = options.protocol == "openvocsgg"
+    is_script = _is_script(options)
     value = of("softmax") if options.score == "softmax100" else rel_score(of("score"))
     ranked = {
         "theta": ranks.openvocsgg_theta(first_best, n) if is_script else ranks.theta(higher, tied, n),
@@ -88,13 +89,27 @@ def columns(
         beside |= {f"above_{name}": ranks.wins(score, other), f"gap_{name}": score - other}
     values = {name: np.where(left_out, np.nan, column) for name, column in ranked.items()} | beside
     counts = {"n": n, "tied": of("tied"), "near": of("near")}
-    return Columns(values | counts, np.array(units, dtype=np.int64), n_units)
+    return Columns(values | counts, units, n_units)
 
 
-def summarise_lists(items: Sequence[ListItem], n_invalid: int, options: Options, signature: str) -> dict[str, Any]:
-    """The flat result of lists of scores: floats and counts, `signature` last. A list is its own unit of the bootstrap."""
-    items = sorted(items, key=lambda item: astuple(item)[1:])  # any order of the lists draws the same replicates
-    found = columns(items, range(len(items)), len(items), options)
+def _is_script(options: Options) -> bool:
+    return options.protocol == "openvocsgg"
+
+
+def summarise_lists(table: Mapping[str, Any], n_invalid: int, options: Options, signature: str) -> dict[str, Any]:
+    """The flat result of lists of scores: floats and counts, `signature` last. A list is its own unit of the bootstrap.
+
+    `table` holds a column for `n`, `score` and each of `sgeval.ranks.Places`.
+    """
+    # Any order of the lists draws the same replicates; where the truth stands in its list matters to the script alone.
+    names = ("n", "score", "softmax", "higher", "tied", "near", *(("first_best",) if _is_script(options) else ()))
+    order = np.lexsort([table[name] for name in reversed(names)])
+    size = len(order)
+
+    def of(name: str) -> Floats:
+        return np.asarray(table[name][order], float) if name in table else np.full(size, math.nan)
+
+    found = columns(of, np.arange(size), size, options)
     result: dict[str, Any] = {name: found.mean(name) for name in RANKED}
     result |= _intervals(found, ("theta", "precision", "mean_score"), options)
     result |= _rank_counts(found) | {"n_invalid": n_invalid}
@@ -156,11 +171,13 @@ def slices(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     members: list[Ints] = []
     for by, of in _SLICES.items():
-        groups = np.array([of(item) for item in scored], dtype=object)
-        names = _ORDER.get(by) or [name for name, _ in sorted(Counter(groups).items(), key=lambda e: (-e[1], e[0]))]
-        for name in names:
-            chosen = np.flatnonzero(groups == name)
-            if len(chosen):
+        groups: dict[str, list[int]] = {}
+        for index, item in enumerate(scored):
+            groups.setdefault(of(item), []).append(index)
+        frequent = sorted(groups, key=lambda name: (-len(groups[name]), name))
+        for name in _ORDER.get(by, frequent):
+            if name in groups:
+                chosen = np.array(groups[name])
                 out.append({"by": by, "group": name, "n": len(chosen)} | _sliced(found, chosen))
                 members.append(chosen)
     if options.bootstrap:
@@ -194,13 +211,13 @@ def _slice_intervals(found: Columns, members: Sequence[Ints], options: Options) 
 
 
 def _size(item: Item) -> str:
-    return "below 0.2" if (item.size_ratio or 0.0) < SMALL else "0.2 and above"
+    return "below 0.2" if (item.size_ratio or 0.0) < SMALL * (1 - ROUNDING) else "0.2 and above"
 
 
 def _distance(item: Item) -> str:
     if item.overlap:
         return "overlap"
-    return "distant" if (item.gap or 0.0) >= FAR else "near"
+    return "distant" if (item.gap or 0.0) >= FAR * (1 - ROUNDING) else "near"
 
 
 _SLICES: Mapping[str, Callable[[Item], str]] = {
@@ -214,16 +231,16 @@ _ORDER = {"size_ratio": ["below 0.2", "0.2 and above"], "distance": ["overlap", 
 def _scored(rows: Rows[Item], options: Options) -> tuple[list[Item], Columns]:
     number = {row.image_id: index for index, row in enumerate(rows.images)}
     scored = [item for item in rows.items if item.status == "scored"]
-    found = columns(scored, [number[item.image_id] for item in scored], len(number), options)
-    return scored, found
+
+    def of(name: str) -> Floats:
+        return np.array([math.nan if (value := getattr(item, name)) is None else value for item in scored], float)
+
+    units = np.array([number[item.image_id] for item in scored], dtype=np.int64)
+    return scored, columns(of, units, len(number), options)
 
 
-def _intervals(
-    found: Columns, names: Sequence[str], options: Options, chosen: Any = slice(None)
-) -> dict[str, float | None]:
-    if not options.bootstrap:
-        return {}
-    return intervals(found.ratios(names, chosen), options.bootstrap, options.seed)
+def _intervals(found: Columns, names: Sequence[str], options: Options) -> dict[str, float | None]:
+    return intervals(found.ratios(names), options.bootstrap, options.seed) if options.bootstrap else {}
 
 
 def _rank_counts(found: Columns) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The rows of θ: one a relation of a graph, or one a list of scores."""
+"""The row of an annotated relation."""
 
 from dataclasses import dataclass
 
@@ -37,18 +37,3 @@ class Item(RelationRow):
     """Distance of the nearest edges, as a share of the picture's diagonal."""
     overlap: bool | None = None
     """Whether the boxes have an area in common."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListItem:
-    """One list of candidate scores that was handed in."""
-
-    index: int
-    n: int
-    truth: int
-    score: float
-    higher: int
-    tied: int
-    near: int
-    first_best: int
-    softmax: float

@@ -1,7 +1,7 @@
 """θ: the public function, from annotated graphs and pictures, or from lists of scores, to the result."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,8 @@ from sgeval.alignment.result import summarise
 from sgeval.alignment.rows import Item
 from sgeval.cache import EmbeddingCache
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.journal import Journal
+from sgeval.journal import OpenJournal
+from sgeval.matching import refuse_doubles
 from sgeval.options import check_limit
 from sgeval.phrases import Normalisation
 from sgeval.pictures import beside, is_list
@@ -39,8 +40,6 @@ from sgeval.setup import Setup
 from sgeval.signature import signature
 from sgeval.validation import OnInvalid, Parsed, parse_graphs
 from sgeval.vocabulary import Vocabulary, make_vocabulary, vocabulary_of_graphs
-
-OpenJournal = Callable[[str], Journal]
 
 VOCABULARY = "vocabulary.jsonl"
 
@@ -178,8 +177,8 @@ def theta(
     if config == "scores":
         options.check_for_lists()
         given = {"images": images, "model": model, "vocabulary": vocabulary, "vocabulary_graphs": vocabulary_graphs}
-        given |= {"cache": cache, "limit": limit}
-        check_for_lists(given)
+        how = {"device": device, "precision": precision, "preprocess": preprocess}
+        check_for_lists(given | {"cache": cache, "limit": limit}, how)
         return theta_of_lists(predictions, references, options, return_items)
     if predictions is not None:
         raise SgevalError("predictions: expected none for graphs: θ scores the references, got some")
@@ -241,14 +240,20 @@ def choose_vocabulary(
         return vocabulary_of_graphs(graphs, options.normalisation)
     if vocabulary_graphs is not None:
         raise SgevalError("vocabulary and vocabulary_graphs: expected one of them, got both")
-    return make_vocabulary(given, options.normalisation)
+    found = make_vocabulary(given, options.normalisation)
+    if not found.pairs:
+        raise SgevalError("vocabulary: expected at least one predicate of a pair of classes, got none")
+    return found
 
 
-def check_for_lists(given: Mapping[str, Any]) -> None:
-    """Refuse arguments that lists of scores have no use for; an absent one is `None`."""
-    for name, value in given.items():
-        if value is not None:
-            raise SgevalError(ONLY_GRAPHS.format(name))
+def check_for_lists(given: Mapping[str, Any], how: Mapping[str, str]) -> None:
+    """Refuse arguments that lists of scores have no use for: an absent one is `None`, and `how` a model runs is as in
+    `Setup`."""
+    default = Setup("")
+    asked = [name for name, value in given.items() if value is not None]
+    asked += [name for name, value in how.items() if value != getattr(default, name)]
+    if asked:
+        raise SgevalError(ONLY_GRAPHS.format(asked[0]))
 
 
 def score_parsed(
@@ -264,6 +269,7 @@ def score_parsed(
 ) -> Scoring:
     """The same for graphs that have passed the border."""
     check_limit(limit)
+    refuse_doubles(references=references.scenes)
     graphs = references.scenes[:limit]
     if not graphs:
         raise SgevalError("references: expected at least one image, got none")

@@ -94,7 +94,10 @@ def theta(
     ] = None,
     score: Annotated[str | None, typer.Option(help="Value of mean_score: cosine (default) or softmax100.")] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="paper (default), or openvocsgg: what the authors' script computes.")
+        str | None,
+        typer.Option(
+            help="paper (default), or openvocsgg: the script's rank rule; its crop, text and softmax are other options."
+        ),
     ] = None,
     singletons: Annotated[str | None, typer.Option(help="Pairs with one candidate: skip (default) or include.")] = None,
     cooccurring: Annotated[

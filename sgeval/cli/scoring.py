@@ -12,12 +12,11 @@ from sgeval import alignment, relclip
 from sgeval.encoders.aliases import label
 from sgeval.errors import SgevalError, Unfinished, one_of, shown
 from sgeval.formats import read_graphs
-from sgeval.journal import Journal
+from sgeval.journal import Journal, OpenJournal
 from sgeval.options import options_of
+from sgeval.regions import check_context
 from sgeval.runs import PROGRESS, RESULTS, Run, Scoring, describe_file, read_run, versions, write_run
 from sgeval.setup import Setup
-
-OpenJournal = Callable[[str], Journal]
 
 DEFAULT_BOOTSTRAP = 1000
 SETUP_NAMES = ("model", "device", "precision", "preprocess")
@@ -229,12 +228,12 @@ def parse_context(text: str) -> Any:
     >>> parse_context("ratio:0.2"), parse_context("none")
     (('ratio', 0.2), 'none')
     """
-    unit, colon, amount = text.partition(":")
-    if not colon:
+    unit, _, amount = text.partition(":")
+    if text in ("none", "openvocsgg"):
         return text
     try:
-        return (unit, float(amount))
-    except ValueError:
+        return check_context((unit, float(amount)))
+    except (ValueError, SgevalError):
         raise SgevalError(f"context: expected none, openvocsgg, ratio:SHARE or px:PIXELS, got {shown(text)}") from None
 
 

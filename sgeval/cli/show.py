@@ -35,7 +35,7 @@ def show_results(runs: Sequence[Run]) -> None:
     others = THETA_COLUMNS if metric == "theta" else COLUMNS
     table = Table(title=f"{metric} x100, higher is better")
     table.add_column("model" if metric == "theta" else "system", min_width=4)
-    for heading in ("score", "95 %", *others, "relations"):
+    for heading in ("θ" if metric == "theta" else "score", "95 %", *others, "relations"):
         table.add_column(heading, justify="right", no_wrap=True)
     names = [escape(one_line(run.name)) for run in ranked]
     for name, run in zip(names, ranked, strict=True):

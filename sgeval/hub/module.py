@@ -61,6 +61,11 @@ class Module(evaluate.Metric):  # type: ignore[misc]
                 "images: expected a folder or a mapping from image_id with several processes, got a list: it stands beside "
                 "the rows of one process only"
             )
+        if self.num_process > 1 and options.get("limit") is not None:
+            raise SgevalError(
+                "limit: expected none with several processes, got one: which rows are the first hangs on how they were "
+                "dealt out"
+            )
         if predictions is not None or references is not None:
             self.add_batch(
                 predictions=predictions, references=references, on_invalid=options.get("on_invalid", "error")

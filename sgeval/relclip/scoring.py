@@ -1,7 +1,7 @@
 """RelCLIPScore: the public function, from graphs and pictures to the result."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from sgeval.cache import EmbeddingCache
 from sgeval.errors import InvalidInput, SgevalError, shown
-from sgeval.journal import Journal
+from sgeval.journal import OpenJournal
 from sgeval.matching import NOTHING, Matching, Missing, align
 from sgeval.options import check_limit
 from sgeval.phrases import Normalisation
@@ -28,8 +28,6 @@ from sgeval.running import OnBadImage
 from sgeval.setup import Setup
 from sgeval.signature import signature
 from sgeval.validation import OnInvalid, Parsed, parse_graphs
-
-OpenJournal = Callable[[str], Journal]
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def beside_rows(run: Run) -> list[ScoreRow]:
             key,
             words.THETA_NAMES[key],
             _or_undefined(run, key, meaning, "no relation has anything to compare with"),
-            HALF if key == "direction_accuracy" else "",
+            HALF if key in ("direction_accuracy", "above_random_predicate") else "",
         )
         for key, meaning in words.BESIDE.items()
     ]

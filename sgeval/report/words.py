@@ -74,7 +74,7 @@ SKIPPED: Mapping[str, str] = {
     "n_endpoint_cut": (
         "scored {relation|relations} where the model's own crop loses over half of the subject or of the object"
     ),
-    "n_truncated": "scored {relation|relations} whose text is longer than the model reads; the text is cut at its end",
+    "n_truncated": "scored {relation|relations} with a text longer than the model reads; the text is cut at its end",
 }
 """Counts of what was skipped, mended or is to be taken with care."""
 
