@@ -87,17 +87,28 @@ class TestByHand:
         assert (found["n_ties"], found["n_near_ties"]) == (2, 2)
 
     def test_softmax_is_only_the_mean_score(self, steady):
-        cosine, softmax = (steady([DOG], VALUES, score=kind) for kind in ("cosine", "softmax100"))
-        assert cosine["theta"] == softmax["theta"]
-        weights = np.exp(100 * (np.array([0.4, 0.3, 0.2]) - 0.4))
-        assert softmax["mean_score"] == pytest.approx(1 / 3)  # the three shares sum to one
-        assert softmax["signature"] != cosine["signature"] and weights[0] == 1.0
+        """Scores are a tenth apart: e^10 to one for each step, and the three shares sum to one."""
+        cosine, softmax = (steady([DOG], VALUES, score=kind, return_items=True) for kind in ("cosine", "softmax100"))
+        assert cosine["theta"] == softmax["theta"] and cosine["items"] == softmax["items"]
+        step = np.exp(-10.0)
+        shares = np.array([1.0, step, step * step]) / (1.0 + step + step * step)
+        assert [item["softmax"] for item in softmax["items"]] == pytest.approx(shares.tolist(), rel=1e-9)
+        assert softmax["mean_score"] == pytest.approx(1 / 3) and cosine["mean_score"] == pytest.approx(0.3)
+        two = [DOG, row("b", [("dog", "on", "mat")])]  # shares of on, beside, near and on
+        found = steady(two, VALUES, score="softmax100")
+        assert found["mean_score"] == pytest.approx((1 + shares[0]) / 4, rel=1e-9)
 
     def test_openvocsgg_puts_the_truth_first(self, steady):
         """Winner "on". on: 1 − 0/3; beside: [beside, on, near], best at 1; near: [near, on, beside], best at 1."""
         found = steady([DOG], VALUES, protocol="openvocsgg")
         assert found["theta"] == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
         assert found["precision"] == pytest.approx(1 / 3)
+
+    def test_openvocsgg_gives_a_shared_top_whole(self, steady):
+        """on and beside both 0.4: each is the first best in front of its list; near: [near, on, beside], best at 1."""
+        found = steady([DOG], {**VALUES, "dog beside mat": 0.4}, protocol="openvocsgg")
+        assert found["theta"] == pytest.approx((1 + 1 + 2 / 3) / 3)
+        assert found["precision"] == pytest.approx(2 / 3)
 
 
 class TestCandidates:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -172,3 +173,22 @@ def test_the_card_names_every_option_and_key(metric, graphs):
     found = metric.compute(references=graphs[:2], **OPTIONS)
     told = {f"{start}…" for start in ("above_", "gap_")}
     assert {key for key in found if f"`{key}`" not in card} == set() and all(f"`{one}`" in card for one in told)
+
+
+def test_the_intervals_are_those_of_the_card(metric, lists, graphs):
+    card = (Path(sgeval.path("theta")) / "README.md").read_text(encoding="utf-8")
+    start = card.index("95 % intervals over pictures")
+    told = set(re.findall("`([^` ]+)`", card[start : card.index("\n\n", start)].partition("A row of `slices`")[0]))
+    ends = {"low", "high", "percentile_low", "percentile_high"}
+    assert {f"…_{end}" for end in ends} <= told
+    of_lists = {"theta", "precision", "mean_score"}
+    others = {"direction_accuracy", "above_…", "gap_…"}
+    assert {name for name in told if not name.startswith("…")} == of_lists | others
+    compared = {f"{measure}_{with_what}_predicate" for measure in ("above", "gap") for with_what in ("no", "random")}
+    scores = {"predictions": [[0.1, 0.2], [0.3, 0.1], [0.5, 0.6]], "references": [0, 0, 1]}
+    for measures, module, given in (
+        (of_lists | {"direction_accuracy"} | compared, metric, {"references": graphs[:3], **OPTIONS}),
+        (of_lists, lists, scores),
+    ):
+        plain, found = (module.compute(**given, bootstrap=bootstrap) for bootstrap in (0, 20))
+        assert found.keys() - plain.keys() == {f"{name}_{end}" for name in measures for end in ends}

@@ -87,6 +87,10 @@ def test_the_page_says_what_the_run_measured(tmp_path: Path) -> None:
         "Direction accuracy 62.50 50.00",
         "Above the two objects alone 60.00",
         "Gap to the two objects alone 12.00",
+        # by predicate: relations, θ, chance, interval of one relation, precision, direction
+        "under 1 66.67 66.67 – 0.00 50.00 of 1",
+        "on 1 33.33 66.67 – 0.00 0.00 of 1",
+        "left of 2 100.00 66.67 – 100.00 100.00 of 2",
         "In 2 of 4 ranked relations another predicate scored higher",
         "1 relation of an object with itself; left out n_self",
         "subject and object are the same",

@@ -11,8 +11,23 @@ import sgeval
 from sgeval.alignment import Options, confused, score_annotations
 from sgeval.errors import InvalidInput, SgevalError
 
+ALONE = ("next to",)  # what the package's own list holds of the predicates of random graphs
+
 
 class TestAgainstTheReference:
+    def assert_equal(self, made, encoder, symmetric=SYMMETRIC, **options):
+        graphs, images = made
+        expected, table = reference_theta(graphs, images, encoder(), symmetric=symmetric, **options)
+        given = options if symmetric == ALONE else {**options, "symmetric": symmetric}
+        found = score(graphs, images, encoder(), on_invalid="skip", return_items=True, **given)
+        for name, value in expected.items():
+            assert found[name] == pytest.approx(value, abs=1e-12), name
+        mine = {
+            (one["subject"], one["predicate"], one["object"], one["confuser"]): one["n"] for one in found["confused"]
+        }
+        assert mine == table
+        return found
+
     @pytest.mark.parametrize("seed", range(4))
     @pytest.mark.parametrize(
         "options",
@@ -20,18 +35,36 @@ class TestAgainstTheReference:
         ids=str,
     )
     def test_equal(self, random_graphs, fake_encoder, seed, options):
-        graphs, images = random_graphs(seed, 40)
-        expected, table = reference_theta(graphs, images, fake_encoder(), **options)
-        found = score(
-            graphs, images, fake_encoder(), on_invalid="skip", symmetric=SYMMETRIC, return_items=True, **options
-        )
+        found = self.assert_equal(random_graphs(seed, 40), fake_encoder, **options)
         assert found["n_relations"] > 20
-        for name, value in expected.items():
-            assert found[name] == pytest.approx(value, abs=1e-12), name
-        mine = {
-            (one["subject"], one["predicate"], one["object"], one["confuser"]): one["n"] for one in found["confused"]
-        }
-        assert mine == table
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"protocol": "openvocsgg"},
+            {"singletons": "include", "cooccurring": "exclude"},
+            {"score": "softmax100"},
+            {"symmetric": ALONE},
+            {"symmetric": ()},
+            {"normalisation": "none"},
+            {"normalisation": "none", "cooccurring": "exclude", "symmetric": ALONE},
+            {"normalisation": "none", "protocol": "openvocsgg"},
+        ],
+        ids=str,
+    )
+    def test_equal_with_many_ties(self, random_graphs, fake_encoder, options):
+        """Cosines of one decimal: candidates share scores, and triplets with their swaps and their objects alone."""
+
+        class Rounded(fake_encoder):
+            def score(self, images, texts):
+                return np.round(super().score(images, texts), 1)
+
+        found = self.assert_equal(random_graphs(5, 30), Rounded, **options)
+        assert found["n_ties"] > 5 and found["n_direction"] > 20
+        swaps = [item for item in found["items"] if item["swap_score"] is not None]
+        assert sum(item["swap_score"] == item["score"] for item in swaps) > 2
+        assert sum(item["bare_score"] == item["score"] for item in found["items"] if item["score"] is not None) > 5
 
     def test_the_vocabulary(self, random_graphs, fake_encoder):
         graphs, images = random_graphs(9, 15)
