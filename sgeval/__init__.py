@@ -1,7 +1,7 @@
 """sgeval: evaluate scene graphs.
 
 `sgeval.relclipscore(...)` scores predicted relations on pictures, `sgeval.theta(...)` the model that scores them.
-`sgeval.path(name)` gives what `evaluate.load` takes.
+`sgeval.path(name)` gives what `evaluate.load` takes. `sgeval.load_dataset(name, data_dir=…)` reads a data set of the papers.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sgeval.alignment import theta
     from sgeval.hub import load, path
+    from sgeval.hub.data import load_dataset, register
     from sgeval.relclip import relclipscore
 
-__all__ = ["__version__", "load", "path", "relclipscore", "theta"]
+__all__ = ["__version__", "load", "load_dataset", "path", "register", "relclipscore", "theta"]
 
 _HOMES = {
     "load": "sgeval.hub",
+    "load_dataset": "sgeval.hub.data",
     "path": "sgeval.hub",
+    "register": "sgeval.hub.data",
     "relclipscore": "sgeval.relclip",
     "theta": "sgeval.alignment",
 }

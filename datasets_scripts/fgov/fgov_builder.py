@@ -1,0 +1,13 @@
+"""FG-OV as a builder of `datasets`. The reader is `sgeval.readers.fgov`.
+
+Versions: 1.0.0, first. A change of what rows hold raises it; the fingerprint of the cache sees any change of code besides.
+"""
+
+from sgeval.hub.builder import ImageBuilder
+
+
+class Fgov(ImageBuilder):
+    """FG-OV; configs `coco` and `o365`."""
+
+    data_set = "fgov"
+    VERSION = "1.0.0"

@@ -1,0 +1,13 @@
+"""Visual Genome as a builder of `datasets`. The reader is `sgeval.readers.visual_genome`.
+
+Versions: 1.0.0, first. A change of what rows hold raises it; the fingerprint of the cache sees any change of code besides.
+"""
+
+from sgeval.hub.builder import ImageBuilder
+
+
+class VisualGenome(ImageBuilder):
+    """Visual Genome; configs `v1.4` and `v1.0`."""
+
+    data_set = "visual_genome"
+    VERSION = "1.0.0"

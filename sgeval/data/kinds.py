@@ -1,0 +1,94 @@
+"""What is written down about a data set: its files, its licence, and the record of all of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sgeval.records import SceneGraph
+
+Classes = Mapping[str, tuple[str, ...]]
+"""Class lists by name; `categories` and `predicates` are those that ids count in, and are absent where names are open."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a reader takes from `data_dir`. A name with `*` means whatever fits; the first name that is there wins."""
+
+    names: tuple[str, ...]
+    what: str
+    where: str
+    configs: tuple[str, ...] = ()
+    """The configs that need it; none named: all."""
+    needed: bool = True
+    size: int | None = None
+    """Bytes as published, where known."""
+    sha256: str | None = None
+
+    def found(self, data_dir: Path) -> Path | None:
+        """The file that a reader would take."""
+        return next(self.all_found(data_dir), None)
+
+    def all_found(self, data_dir: Path) -> Iterator[Path]:
+        """Every file that bears one of the names."""
+        for name in self.names:
+            paths = sorted(data_dir.glob(name)) if "*" in name else [data_dir / name]
+            yield from (path for path in paths if path.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """Under what terms a data set stands. `hub_id` is the Hub's word for it; `publish` is what may be made public."""
+
+    hub_id: str
+    words: str
+    allows: str
+    publish: Literal["annotations", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """What is known about one data set.
+
+    `read(data_dir, split, config, **options)` gives records in file order; `split=None` gives all. `classes(data_dir,
+    config)` gives the class lists. `pictures` and `panoptic` are patterns below `data_dir`, tried in this order:
+    `{file_name}` is the record's, `{name}` its last part. `published` are records by config and split; the split "all"
+    stands for the whole config where the parts were not published.
+    """
+
+    name: str
+    title: str
+    configs: Mapping[str, tuple[str, ...]]
+    """The splits of each config; the first config is the default."""
+    read: Callable[..., Iterator[SceneGraph]]
+    classes: Callable[[Path, str], Classes]
+    pictures: Mapping[str, tuple[str, ...]]
+    """By config; the key "" holds for all others."""
+    pictures_from: str
+    files: tuple[SourceFile, ...]
+    licence: Licence
+    published: Mapping[str, Mapping[str, int]]
+    faults: tuple[str, ...]
+    citation: str
+    asks: str = ""
+    """What stands between a user and the files: a form, a drive, a licence to accept. Empty: a plain download."""
+    panoptic: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    """Keywords of the reader, beyond folder, split and config."""
+    vg_id: Callable[[SceneGraph], Any] = lambda graph: None
+    """The id of a record's picture in Visual Genome, if it is one of its pictures."""
+    coco_id: Callable[[SceneGraph], Any] = lambda graph: None
+    """The id of a record's picture in COCO."""
+
+    @property
+    def default_config(self) -> str:
+        """The config that is meant when none is named."""
+        return next(iter(self.configs))
+
+    def patterns(self, config: str) -> tuple[str, ...]:
+        """Where pictures of a config are looked for."""
+        return self.pictures.get(config, self.pictures.get("", ()))
+
+    def files_of(self, config: str) -> tuple[SourceFile, ...]:
+        """The files that play a part in a config."""
+        return tuple(file for file in self.files if not file.configs or config in file.configs)

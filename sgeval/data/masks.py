@@ -1,0 +1,142 @@
+"""Masks of segments: from an id-coded panoptic PNG to one run-length code a segment, in numpy.
+
+A panoptic PNG holds ids as R + 256 G + 65536 B; 0 is nothing. A code is `{"size": [height, width], "counts": text}`, COCO's
+compressed form: lengths of runs of 0 and 1 in turn, column by column, beginning with 0. From the fourth run on the
+difference to the run two before stands in its place; a number is written in groups of 5 bits, lowest first, each as the
+character 48 + group, plus 32 where more groups follow; the highest bit of the last group is the sign.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgeval.errors import BadImage, SgevalError, shown
+from sgeval.images import MAX_PIXELS, Size, load_image
+from sgeval.records import SceneGraph
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+LONGEST = 7  # groups of 5 bits in a number; a picture has fewer than 2**31 pixels
+
+
+def panoptic_ids(source: Any, expected: Size | None = None) -> "Array":
+    """The segment ids of a panoptic PNG, an int32 array of (height, width). Raises `BadImage` as `load_image` does."""
+    import numpy as np
+
+    pixels = np.asarray(load_image(source, expected), dtype=np.int32)
+    return pixels[..., 0] + 256 * pixels[..., 1] + 65536 * pixels[..., 2]
+
+
+def segment_codes(ids: "Array") -> dict[int, dict[str, Any]]:
+    """The run-length code of each id of a map, 0 left out.
+
+    >>> import numpy as np
+    >>> segment_codes(np.array([[5, 0], [5, 5]]))
+    {5: {'size': [2, 2], 'counts': '021O'}}
+    """
+    import numpy as np
+
+    height, width = ids.shape
+    flat = ids.ravel(order="F")
+    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1)) if flat.size else np.zeros(0, int)
+    ends = np.append(starts[1:], flat.size) if flat.size else starts
+    owners = flat[starts]
+    order = np.argsort(owners, kind="stable")
+    firsts = np.flatnonzero(np.diff(owners[order], prepend=-1))
+    codes = {}
+    for runs in np.split(order, firsts[1:]) if flat.size else ():
+        edges = np.stack((starts[runs], ends[runs]), axis=1).ravel()
+        edges = np.concatenate(([0], edges, [flat.size] if edges[-1] < flat.size else []))
+        if owners[runs[0]] != 0:
+            counts = np.diff(edges).astype(int).tolist()
+            codes[int(owners[runs[0]])] = {"size": [height, width], "counts": counts_text(counts)}
+    return codes
+
+
+def record_codes(graph: SceneGraph, path: Path) -> list[dict[str, Any] | None]:
+    """The code of each object of a record from its panoptic map, in order; none for an object without `segment_id`.
+
+    Raises `BadImage` for a map of another size than the record's, and for a segment that the map does not show.
+    """
+    size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
+    codes = segment_codes(panoptic_ids(path, size))
+    for item in graph.objects:
+        if item.segment_id is not None and item.segment_id not in codes:
+            place = f"{path}: image {shown(graph.image_id)}"
+            raise BadImage(f"{place}: expected the segment {item.segment_id} of object {item.id}, got a map without it")
+    return [None if item.segment_id is None else codes[item.segment_id] for item in graph.objects]
+
+
+def counts_text(counts: Iterable[int]) -> str:
+    """Runs in COCO's compressed form. Runs are whole numbers from 0 up.
+
+    >>> counts_text([6, 1, 40, 4, 5, 4, 5, 4, 21])
+    '61X13mN000`0'
+    """
+    out: list[str] = []
+    before: list[int] = []
+    for count in counts:
+        number = count - before[-2] if len(before) > 2 else count
+        before.append(count)
+        while True:
+            group, number = number & 31, number >> 5
+            is_last = number == (-1 if group & 16 else 0)
+            out.append(chr(48 + group + (0 if is_last else 32)))
+            if is_last:
+                break
+    return "".join(out)
+
+
+def checked_counts(code: Mapping[str, Any], place: str = "segmentation") -> list[int]:
+    """The runs of a code that has been checked: size, characters, ends of numbers, and that the runs fill the picture.
+
+    Raises `SgevalError` with the place. No other code is to see a stranger's mask before this one.
+
+    >>> checked_counts({"size": [9, 10], "counts": "61X13mN000`0"})
+    [6, 1, 40, 4, 5, 4, 5, 4, 21]
+    """
+    size, text = code.get("size"), code.get("counts")
+    if not (
+        isinstance(size, (list, tuple)) and len(size) == 2 and all(type(side) is int and side > 0 for side in size)
+    ):
+        raise SgevalError(f"{place}.size: expected [height, width] in whole pixels from 1 up, got {shown(size)}")
+    total = size[0] * size[1]
+    if total > MAX_PIXELS:
+        raise SgevalError(f"{place}.size: expected at most {MAX_PIXELS:,} pixels, got {size[1]} x {size[0]}")
+    if not isinstance(text, str) or not all("0" <= char <= "o" for char in text):
+        raise SgevalError(f'{place}.counts: expected a text of the characters "0" to "o", got {shown(text)}')
+    counts: list[int] = []
+    number = shift = filled = 0
+    for char in text:
+        group = ord(char) - 48
+        number |= (group & 31) << shift
+        shift += 5
+        if group & 32:
+            if shift >= 5 * LONGEST:
+                raise SgevalError(f"{place}.counts: expected numbers of at most {LONGEST} characters, got a longer one")
+            continue
+        if group & 16:
+            number -= 1 << shift
+        counts.append(number + (counts[-2] if len(counts) > 2 else 0))
+        if counts[-1] < 0:
+            raise SgevalError(f"{place}.counts: expected runs of 0 pixels or more, got {counts[-1]}")
+        filled += counts[-1]
+        number = shift = 0
+    if shift:
+        raise SgevalError(f"{place}.counts: expected the end of the last number, got the end of the text")
+    if filled != total:
+        raise SgevalError(f"{place}.counts: expected runs over {total} pixels, got {filled}")
+    return counts
+
+
+def mask_of(code: Mapping[str, Any], place: str = "segmentation") -> "Array":
+    """The mask of a code, a bool array of (height, width). Raises `SgevalError` as `checked_counts`."""
+    import numpy as np
+
+    counts = checked_counts(code, place)
+    values = np.arange(len(counts)) % 2 == 1
+    height, width = code["size"]
+    return np.repeat(values, counts).reshape((height, width), order="F")

@@ -1,0 +1,81 @@
+"""Records of a data set by its name; and what is missing where they cannot be had."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sgeval.data.kinds import Classes, DataSet, SourceFile
+from sgeval.data.sets import DATA_SETS
+from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.records import SceneGraph
+
+
+def data_set(name: str) -> DataSet:
+    """The data set of a name. Raises `SgevalError` with the nearest name.
+
+    >>> data_set("pgs")
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: data set: expected one of psg, visual_genome, vg150, ssg, fgov, got "pgs"; did you mean "psg"?
+    """
+    one_of("data set", name, DATA_SETS)
+    return DATA_SETS[name]
+
+
+def config_of(found: DataSet, config: str | None) -> str:
+    """The config of a name, or the default one."""
+    if config is None:
+        return found.default_config
+    one_of(f"config of {found.name}", config, found.configs)
+    return config
+
+
+def read(
+    name: str, data_dir: str | Path, config: str | None = None, split: str | None = None, **options: Any
+) -> Iterator[SceneGraph]:
+    """The records of a data set, in file order; `split=None` gives those of all splits.
+
+    `options` are keywords of its reader. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
+    what to get and from where; while reading, as the reader does.
+    """
+    found = data_set(name)
+    config = config_of(found, config)
+    if split is not None:
+        one_of(f"split of {name}, {config}", split, found.configs[config])
+    check_options(found, options)
+    check_files(found, data_dir, config, options)
+    return found.read(Path(data_dir), split, config, **options)
+
+
+def classes(name: str, data_dir: str | Path, config: str | None = None) -> Classes:
+    """The class lists that the ids of `read` count in; empty where names are open."""
+    found = data_set(name)
+    return found.classes(Path(data_dir), config_of(found, config))
+
+
+def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
+    """Raise `SgevalError` for a keyword that the reader does not have."""
+    for option in options:
+        if not found.options:
+            raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")
+        one_of(f"option of {found.name}", option, found.options)
+
+
+def check_files(found: DataSet, data_dir: str | Path | None, config: str, options: Mapping[str, Any]) -> None:
+    """Raise `SgevalError` unless every needed file is there, with what to get and from where."""
+    lacking = [] if options.get("data_files") else missing_files(found, data_dir, config)
+    if lacking:
+        wanted = "; ".join(f"{' or '.join(file.names)} ({file.what}; from {file.where})" for file in lacking)
+        asks = f" {found.asks}." if found.asks else ""
+        folder = "no folder" if data_dir is None else one_line(str(data_dir))
+        missing = "" if data_dir is None or Path(data_dir).is_dir() else ", which is no folder"
+        raise SgevalError(
+            f"{found.name}: data_dir: expected a folder that holds {wanted}, got {folder}{missing}.{asks} "
+            f"`sgeval data info {found.name}` lists what to get; nothing is downloaded for you"
+        )
+
+
+def missing_files(found: DataSet, data_dir: str | Path | None, config: str) -> list[SourceFile]:
+    """The needed files that a folder lacks; of no folder, all."""
+    needed = [file for file in found.files_of(config) if file.needed]
+    return [file for file in needed if data_dir is None or file.found(Path(data_dir)) is None]

@@ -1,0 +1,189 @@
+"""The builder that the image data sets share: records of a reader as rows of `datasets`.
+
+`datasets` keeps what it has built, and looks at neither code nor sources when it is asked again. So every builder names its
+rows by a fingerprint of the code, the source files (name, size, time of change) and the options, whoever makes it.
+
+The host replaces `open`, `Path` and functions of `os` in the modules of builders by its own; this one uses none of them.
+"""
+
+import dataclasses
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, get_args
+
+import datasets
+from datasets.exceptions import DatasetGenerationError
+
+from sgeval.data import reading
+from sgeval.errors import SgevalError, one_of, shown
+from sgeval.hub.features import check_row, image_features
+from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved
+
+MissingImages = Literal["error", "null"]
+COUNTED = "all_checks"
+"""The `verification_mode` under which a count other than the published one is an error, and no warning."""
+
+
+@dataclass(eq=False)
+class ImageConfig(datasets.BuilderConfig):  # type: ignore[misc]
+    """A config with its options. Those of the reader go to `reader`."""
+
+    image_dir: str | None = None
+    with_images: bool = True
+    with_masks: bool = False
+    missing_images: MissingImages = "error"
+    cast_class_labels: bool = False
+    reader: Mapping[str, Any] = field(default_factory=dict)
+
+
+OPTIONS = tuple(item.name for item in dataclasses.fields(ImageConfig))[-6:]
+
+
+class ImageBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
+    """An image data set. A subclass says which (`data_set`), and its `VERSION`; nothing else."""
+
+    data_set: ClassVar[str]
+    BUILDER_CONFIG_CLASS = ImageConfig
+
+    def __init_subclass__(cls) -> None:
+        found = reading.data_set(cls.data_set)
+        cls.BUILDER_CONFIGS = [ImageConfig(name=name, version=cls.VERSION) for name in found.configs]
+        cls.DEFAULT_CONFIG_NAME = found.default_config
+
+    def __init__(
+        self,
+        cache_dir: str | None = None,
+        dataset_name: str | None = None,
+        config_name: str | None = None,
+        hash: str | None = None,
+        data_dir: Any = None,
+        data_files: Any = None,
+        for_streaming: bool = False,
+        **keywords: Any,
+    ) -> None:
+        """`data_files` stands in for `data_dir`: the folder of its first file is meant. `for_streaming` saves the
+        fingerprint, which a stream does not need."""
+        options = {name: keywords.pop(name) for name in OPTIONS if keywords.get(name) is not None}
+        options["reader"] = dict(options.get("reader", {}))
+        named = [str(file) for files in (data_files or {}).values() for file in files] if data_dir is None else []
+        if named:
+            data_dir = folder_of(named[0])
+            if "data_files" in reading.data_set(self.data_set).options:
+                options["reader"].setdefault("data_files", [resolved(name) for name in named])
+        if options.get("image_dir") is not None:
+            options["image_dir"] = resolved(options["image_dir"])
+        if not options["reader"]:
+            del options["reader"]
+        check_options(self.data_set, config_name, options)
+        data_dir = None if data_dir is None else resolved(data_dir)
+        stamp = None
+        if not for_streaming:
+            stamp = fingerprint(self.data_set, config_name, data_dir, options, type(self))
+        super().__init__(
+            cache_dir=None if cache_dir is None else str(cache_dir),
+            dataset_name=dataset_name or self.data_set,
+            config_name=config_name,
+            hash=stamp,
+            data_dir=data_dir,
+            **options,
+            **keywords,
+        )
+
+    def _info(self) -> Any:
+        found = reading.data_set(self.data_set)
+        classes = None
+        if self.config.cast_class_labels:
+            reading.check_files(found, self.config.data_dir, self.config.name, self.config.reader)
+            classes = reading.classes(self.data_set, self.config.data_dir, self.config.name)
+            if "categories" not in classes:
+                raise SgevalError(f"cast_class_labels: expected a data set with class lists, got {found.name}")
+        return datasets.DatasetInfo(
+            description=found.title,
+            features=image_features(classes),
+            citation=found.citation,
+            license=found.licence.hub_id,
+        )
+
+    def _make_split_generators_kwargs(self, prepare_split_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return {"num_proc": prepare_split_kwargs.get("num_proc") or 1}
+
+    def _split_generators(self, dl_manager: Any, num_proc: int = 1) -> list[Any]:
+        found, config = reading.data_set(self.data_set), self.config
+        reading.check_files(found, config.data_dir, config.name, config.reader)
+        return [
+            datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "parts": self._parts(split, num_proc)})
+            for split in found.configs[config.name]
+        ]
+
+    def _parts(self, split: str, num_proc: int) -> list[tuple[int, int | None]]:
+        """Stretches of a split, one a process, so that rows come in file order however many there are."""
+        if num_proc == 1:
+            return [(0, None)]
+        total = sum(1 for _ in self._read(split))
+        number = max(1, min(num_proc, total))
+        edges = [total * step // number for step in range(number + 1)]
+        return list(pairwise(edges))
+
+    def _read(self, split: str) -> Iterator[Any]:
+        return reading.read(self.data_set, self.config.data_dir, self.config.name, split, **self.config.reader)
+
+    def _generate_examples(
+        self, split: str, parts: list[tuple[int, int | None]]
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        first, last = parts[0][0], parts[-1][1]
+        make = RowMaker.of_config(self.data_set, self.config)
+        for position, graph in enumerate(self._read(split)):
+            if last is not None and position >= last:
+                break
+            if position >= first:
+                row = make(graph)
+                check_row(row, self.info.features)
+                yield position, row
+
+    def _prepare_split_single(self, **keywords: Any) -> Iterator[Any]:
+        try:
+            yield from super()._prepare_split_single(**keywords)
+        except DatasetGenerationError as fault:
+            raise _cause(fault) from None
+
+    def _as_dataset(self, split: Any = datasets.Split.TRAIN, in_memory: bool = False) -> Any:
+        """A split without records is an empty table; the host calls it an error."""
+        name = str(split)
+        if name in self.info.splits and self.info.splits[name].num_examples == 0:
+            features = self.info.features
+            return datasets.Dataset.from_dict(
+                {column: [] for column in features}, features, split=datasets.NamedSplit(name)
+            )
+        return super()._as_dataset(split=split, in_memory=in_memory)
+
+    def _download_and_prepare(self, dl_manager: Any, verification_mode: Any, **keywords: Any) -> None:
+        super()._download_and_prepare(dl_manager, verification_mode, **keywords)
+        published = reading.data_set(self.data_set).published.get(self.config.name, {})
+        counts = {name: split.num_examples for name, split in self.info.splits.items()}
+        counts["all"] = sum(counts.values())
+        other = [f"{name} {counts[name]:,} (published: {n:,})" for name, n in published.items() if counts[name] != n]
+        if other and not self.config.reader:
+            words = (
+                f"{self.data_set}, {self.config.name}: expected the published number of records, got {', '.join(other)}"
+            )
+            if getattr(verification_mode, "value", verification_mode) == COUNTED:
+                raise SgevalError(words)
+            warnings.warn(words, stacklevel=2)
+
+
+def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> None:
+    """Raise `SgevalError` for a config or an option that a data set does not have."""
+    found = reading.data_set(name)
+    config = reading.config_of(found, config)
+    reading.check_options(found, options.get("reader", {}))
+    if "missing_images" in options:
+        one_of("missing_images", options["missing_images"], get_args(MissingImages))
+    if options.get("with_masks") and not found.panoptic:
+        raise SgevalError(f"with_masks: expected a data set with masks, got {shown(name)}")
+
+
+def _cause(fault: BaseException) -> BaseException:
+    """What the host has wrapped, where it is a fault of ours."""
+    return fault.__cause__ if isinstance(fault.__cause__, (SgevalError, OSError)) else fault
