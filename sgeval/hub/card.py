@@ -1,0 +1,116 @@
+"""The card of a data set: what stands in its folder, and what an export makes of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import datasets
+import yaml
+
+from sgeval import __version__
+from sgeval.data.kinds import DataSet
+from sgeval.data.reading import data_set
+from sgeval.errors import SgevalError
+from sgeval.hub.features import IMAGE
+from sgeval.hub.rows import shelf
+
+MARK = "<!-- made by sgeval data export:"
+PAIRS = "pair_vocabulary"
+
+
+class Size(NamedTuple):
+    """How many rows were written, and their bytes in memory."""
+
+    rows: int = 0
+    bytes: int = 0
+
+
+def facts_text(found: DataSet) -> str:
+    """What a card says that is a matter of record: licence, sources, counts, faults, citation."""
+    files: dict[str, None] = {}
+    for file in found.files:
+        files.setdefault(f"`{file.names[0]}`: {file.what}. From {file.where}.", None)
+    counts = [
+        f"| `{config}` | {'all splits together' if split == 'all' else f'`{split}`'} | {number:,} |"
+        for config, by_split in found.published.items()
+        for split, number in by_split.items()
+    ]
+    parts = [
+        "## Licence",
+        f"{found.licence.words} {found.licence.allows}",
+        "## Where the files come from",
+        *([f"{found.asks}. Nothing is downloaded by itself."] if found.asks else []),
+        "\n".join(f"- {line}" for line in files),
+        f"Pictures: {found.pictures_from}.",
+        "## Counts",
+        "As published, in records:",
+        "\n".join(["| config | split | records |", "| --- | --- | ---: |", *counts]),
+        "## Known faults of the data",
+        "\n".join(f"- {line}" for line in found.faults),
+        "## Citation",
+        f"```bibtex\n{found.citation}\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def repository_card(found: DataSet, intro: str) -> str:
+    """The card that lies beside a builder."""
+    first = found.default_config
+    front = _front(found, {first: found.configs[first], PAIRS: found.configs[first]})
+    return f"---\n{front}---\n\n# {found.title}\n\n{intro.strip()}\n\n{facts_text(found)}"
+
+
+def _front(found: DataSet, configs: Mapping[str, Sequence[str]], more: Mapping[str, Any] | None = None) -> str:
+    """The YAML of a card: the splits of each config, whose files lie in a folder of its name. The first is the default."""
+    files = {
+        name: [{"split": split, "path": f"{name}/{split}-*.parquet"} for split in splits]
+        for name, splits in configs.items()
+        if splits
+    }
+    head: dict[str, Any] = {
+        "pretty_name": found.title,
+        "license": found.licence.hub_id,
+        **({"license_name": f"{found.name}-see-below"} if found.licence.hub_id == "other" else {}),
+        "task_categories": ["object-detection", "image-to-text"],
+        "tags": ["scene-graph", "visual-relationship", "sgeval"],
+        "configs": [
+            {"config_name": name, **({"default": True} if name != PAIRS else {}), "data_files": paths}
+            for name, paths in files.items()
+        ],
+        **(more or {}),
+    }
+    return yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=120)
+
+
+def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequence[str]) -> str:
+    """The card of an export: that of the data set, with the files and numbers of rows that were written. `pairs` are
+    the splits that have a pair vocabulary."""
+    found = data_set(name)
+    path = shelf() / name / "README.md"
+    body = path.read_text(encoding="utf-8").split("\n---\n", 1)
+    if len(body) != 2:
+        raise SgevalError(f"{path}: expected a card that begins with YAML, got none")
+    info = {
+        "dataset_info": [
+            {
+                "config_name": config.name,
+                "features": IMAGE._to_yaml_list(),
+                "splits": [
+                    {"name": split, "num_bytes": size.bytes, "num_examples": size.rows}
+                    for split, size in splits.items()
+                    if size.rows
+                ],
+            }
+        ]
+    }
+    rows = ", ".join(f"{split} {size.rows:,}" for split, size in splits.items())
+    parts = [part for part, has in (("pictures", config.with_images), ("masks", config.with_masks)) if has]
+    given = (
+        f" Reader: {', '.join(f'{key}={value!r}' for key, value in config.reader.items())}." if config.reader else ""
+    )
+    mark = f"{MARK} {name} {config.name} {' '.join(parts) or 'annotations'} sgeval {__version__} -->"
+    made = (
+        f"This copy: config `{config.name}`, {rows}; {' and '.join(parts) or 'annotations only'}. "
+        f"Made with sgeval {__version__} and datasets {datasets.__version__}.{given}"
+    )
+    front = _front(found, {config.name: [split for split, size in splits.items() if size.rows], PAIRS: pairs}, info)
+    return f"---\n{front}---\n{mark}\n\n{made}\n{body[1]}"

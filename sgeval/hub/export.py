@@ -1,0 +1,226 @@
+"""A data set as a folder that the Hub's viewer shows and plain `datasets.load_dataset(folder)` reads: Parquet, class lists
+and a card.
+
+    OUT/README.md                                   the card; its YAML says which files make which split
+    OUT/classes.json                                class lists, null where names are open
+    OUT/<config>/<split>-00000-of-00001.parquet     one row a picture
+    OUT/pair_vocabulary/<split>-….parquet           subject, predicate, object, count, split
+
+Everything is written below a hidden name beside OUT and takes its name last, so what bears the name is whole.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sgeval.data import reading
+from sgeval.errors import SgevalError, one_line, shown
+from sgeval.files import make_folder
+from sgeval.hub.builder import ImageConfig, check_options
+from sgeval.hub.card import MARK, PAIRS, Size, card_text
+from sgeval.hub.features import IMAGE, to_table
+from sgeval.hub.rows import RowMaker
+from sgeval.progress import bar
+from sgeval.records import SceneGraph
+from sgeval.vocabulary import vocabulary_of_graphs
+
+PICTURE_ROWS = 100
+"""Rows of a row group where pictures are in the file: what a viewer reads at once."""
+PLAIN_ROWS = 1_000
+SHARD_BYTES = 500 * 10**6
+PAIR_FEATURES = datasets.Features(
+    {
+        "subject": datasets.Value("string"),
+        "predicate": datasets.Value("string"),
+        "object": datasets.Value("string"),
+        "count": datasets.Value("int64"),
+        "split": datasets.Value("string"),
+    }
+)
+
+
+def export(
+    name: str,
+    out: str | Path,
+    *,
+    data_dir: str | Path | None,
+    config: str | None = None,
+    image_dir: str | Path | None = None,
+    with_images: bool = True,
+    with_masks: bool = False,
+    missing_images: str = "error",
+    shard_bytes: int = SHARD_BYTES,
+    overwrite: bool = False,
+    **reader: Any,
+) -> dict[str, Size]:
+    """Write one config of a data set into the folder `out`, with its `pair_vocabulary`; the size by split.
+
+    Pictures are copied into the files. Rows give the records of the reader back, exactly (`features.to_record`). The pair
+    vocabulary is counted within each split, over classes and predicates as `sgeval.vocabulary` spells them. A split
+    without rows has no file, since the host refuses empty ones.
+
+    Raises `SgevalError` as `sgeval.load_dataset`, and for an `out` that exists: with `overwrite` an earlier export is
+    replaced, nothing else is.
+    """
+    found = reading.data_set(name)
+    config = reading.config_of(found, config)
+    options: dict[str, Any] = {"with_images": with_images, "with_masks": with_masks, "reader": reader}
+    options["missing_images"] = missing_images
+    check_options(name, config, options)
+    reading.check_files(found, data_dir, config, reader)
+    folder = Path(out)
+    check_target(folder, overwrite)
+    where = str(data_dir)
+    made = ImageConfig(name=config, data_dir=where, image_dir=str(image_dir) if image_dir else None, **options)
+    make = RowMaker.of_config(name, made, embed=True)
+    make_folder(folder.absolute().parent)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".unfinished", dir=folder.absolute().parent))
+    try:
+        splits: dict[str, Size] = {}
+        with_pairs = []
+        for split in found.configs[config]:
+            graphs = bar(reading.read(name, where, config, split, **reader), f"{name} {split}", "record")
+            rows = _Writer(work / config, split, IMAGE, shard_bytes)
+            pairs = vocabulary_of_graphs(_written(graphs, make, rows)).rows()
+            splits[split] = rows.size
+            if pairs:
+                with_pairs.append(split)
+                with _Writer(work / PAIRS, split, PAIR_FEATURES, shard_bytes) as writer:
+                    writer.write(to_table([{**row, "split": split} for row in pairs], PAIR_FEATURES), PLAIN_ROWS)
+        lists: Any = reading.classes(name, where, config) or {"categories": None, "predicates": None}
+        _put(work / "classes.json", json.dumps(lists, ensure_ascii=False, indent=1) + "\n")
+        _put(work / "README.md", card_text(name, made, splits, with_pairs))
+        work.chmod(0o755)
+        _take_name(work, folder, overwrite)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return splits
+
+
+def _written(graphs: Iterable[SceneGraph], make: RowMaker, writer: "_Writer") -> Iterator[SceneGraph]:
+    """The records, each handed on once its row is on its way to the disk."""
+    size = PICTURE_ROWS if make.with_images or make.with_masks else PLAIN_ROWS
+    rows = []
+    with writer:
+        for graph in graphs:
+            rows.append(make(graph))
+            if len(rows) == size:
+                writer.write(to_table(rows, IMAGE), size)
+                rows = []
+            yield graph
+        writer.write(to_table(rows, IMAGE), size)
+
+
+class _Writer:
+    """Parquet files of one split, each about as long as asked for; none where there are no rows."""
+
+    def __init__(self, folder: Path, split: str, features: datasets.Features, shard_bytes: int) -> None:
+        self.folder, self.split, self.schema, self.shard_bytes = folder, split, features.arrow_schema, shard_bytes
+        self.paths: list[Path] = []
+        self.file: pq.ParquetWriter | None = None
+        self.written = 0
+        self.size = Size()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self._close()
+        if kind is None:  # their names tell how many there are
+            for number, path in enumerate(self.paths):
+                path.rename(self.folder / f"{self.split}-{number:05d}-of-{len(self.paths):05d}.parquet")
+
+    def write(self, table: pa.Table, size: int) -> None:
+        """Append rows, in groups of at most `size`."""
+        if not table.num_rows:
+            return
+        if self.file is None or self.written >= self.shard_bytes:
+            self._close()
+            self.paths.append(self.folder / f"{self.split}-{len(self.paths):05d}.part")
+            self.file = pq.ParquetWriter(self.paths[-1], self.schema, compression="zstd")
+        self.file.write_table(table, row_group_size=size)
+        self.written += table.nbytes
+        self.size = Size(self.size.rows + table.num_rows, self.size.bytes + table.nbytes)
+
+    def _close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+        self.file, self.written = None, 0
+
+
+def check_target(folder: Path, overwrite: bool) -> None:
+    """Raise `SgevalError` where something stands in the way of an export."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not overwrite:
+        raise SgevalError(
+            f"{one_line(str(folder))}: expected a new name, got one that exists; overwrite replaces an export"
+        )
+    if folder.is_symlink() or not is_export(folder):
+        raise SgevalError(f"{one_line(str(folder))}: expected an earlier export to replace, got something else")
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a folder is an export of ours, by the mark in its card."""
+    try:
+        return MARK in (folder / "README.md").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _put(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _take_name(work: Path, folder: Path, overwrite: bool) -> None:
+    """Give the finished folder its name. An earlier export steps aside first and is removed after."""
+    check_target(folder, overwrite)
+    if not folder.exists():
+        work.rename(folder)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".replaced", dir=folder.absolute().parent))
+    folder.rename(aside / "old")
+    try:
+        work.rename(folder)
+    except BaseException:
+        (aside / "old").rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def push(folder: str | Path, repo_id: str, *, private: bool = True, token: str | None = None) -> str:
+    """Upload an export to the Hub as a data set, and give its address. Called on request only.
+
+    A public one is refused where nothing grants that the data set is passed on, or pictures with it.
+    """
+    from huggingface_hub import HfApi
+
+    folder = Path(folder)
+    if not is_export(folder):
+        raise SgevalError(f"{one_line(str(folder))}: expected an export of sgeval, got something else")
+    name, has_pictures = facts_of(folder)
+    licence = reading.data_set(name).licence
+    if not private and (licence.publish == "nothing" or has_pictures):
+        what = "pictures" if licence.publish != "nothing" else "the annotations"
+        raise SgevalError(
+            f"{shown(repo_id)}: expected a private repository: nothing grants that {what} of {name} are made public "
+            f"({licence.words})"
+        )
+    api = HfApi(token=token)
+    address = str(api.create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True))
+    api.upload_folder(repo_id=repo_id, repo_type="dataset", folder_path=folder, commit_message=f"{name}, by sgeval")
+    return address
+
+
+def facts_of(folder: Path) -> tuple[str, bool]:
+    """The data set of an export, and whether pictures are in it."""
+    words = (folder / "README.md").read_text(encoding="utf-8").split(MARK, 1)[1].split("-->")[0].split()
+    return words[0], "pictures" in words or "masks" in words
