@@ -9,6 +9,7 @@ import typer
 
 from sgeval import __version__
 from sgeval.cli import score
+from sgeval.cli.data import data_app
 from sgeval.cli.ending import BAD_INPUT, INTERRUPTED, ends_well, print_json, say
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(score.app, name="score")
+app.add_typer(data_app, name="data")
 
 
 def main() -> None:

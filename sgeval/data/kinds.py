@@ -22,7 +22,7 @@ class SourceFile:
     """The configs that need it; none named: all."""
     needed: bool = True
     size: int | None = None
-    """Bytes as published, where known."""
+    """Bytes as published, where known; like the sum, of the first name."""
     sha256: str | None = None
 
     def found(self, data_dir: Path) -> Path | None:
@@ -75,6 +75,8 @@ class DataSet:
     panoptic: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
+    leaves_unsplit: bool = False
+    """Whether records may be in none of the splits."""
     vg_id: Callable[[SceneGraph], Any] = lambda graph: None
     """The id of a record's picture in Visual Genome, if it is one of its pictures."""
     coco_id: Callable[[SceneGraph], Any] = lambda graph: None

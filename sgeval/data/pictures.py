@@ -4,7 +4,7 @@ File names come from annotation files of strangers: one that is absolute or clim
 inside the user's own folder are followed, since large trees of pictures are often linked into place.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -52,15 +52,6 @@ def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str |
     folder = Path(image_dir)
     beside = tuple(str(folder.resolve() / pattern) for pattern in ANYWHERE[:1])
     return Place(folder, ANYWHERE, (*beside, *found.panoptic), Path(data_dir))
-
-
-def missing(place: Place, graphs: Iterable[SceneGraph], *, masks: bool = False) -> Iterator[tuple[SceneGraph, str]]:
-    """The records whose picture (or panoptic map) is not there, with the name that was looked for."""
-    for graph in graphs:
-        if place.picture(graph) is None:
-            yield graph, graph.file_name or f"{graph.image_id}{ENDINGS[0]}"
-        if masks and place.panoptic_map(graph) is None:
-            yield graph, graph.panoptic_file or "a panoptic map"
 
 
 def _first(folder: Path, patterns: Sequence[str], names: Sequence[str], graph: SceneGraph) -> Path | None:

@@ -144,8 +144,12 @@ DATA_SETS: dict[str, DataSet] = {
         pictures={"": ("{file_name}", "VG_100K/{name}", "images/{file_name}", "images/{name}")},
         pictures_from=WHERE["vg_pictures"],
         files=(
-            SourceFile(("VG-SGG-with-attri.h5",), "boxes, relations, splits", WHERE["vg150"], (), False, 150_724_042),
-            SourceFile(("VG-SGG-with-attri.h5", "VG-SGG.h5"), "that, or the file without attributes", WHERE["vg150"]),
+            SourceFile(
+                ("VG-SGG-with-attri.h5", "VG-SGG.h5"),
+                "boxes, relations, splits; the second without attributes",
+                WHERE["vg150"],
+                size=150_724_042,
+            ),
             SourceFile(
                 ("VG-SGG-dicts-with-attri.json",),
                 "names; a copy comes with sgeval",
@@ -194,6 +198,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["ssg"],
         asks="The files lie on a Google Drive and are to be fetched by hand; the videos have terms of their own",
         options=("exclude", "videos", "keep"),
+        leaves_unsplit=True,
     ),
     "fgov": DataSet(
         name="fgov",

@@ -1,0 +1,316 @@
+"""The commands of `sgeval data`: the image data sets of the papers, from their original files."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgeval.cli.ending import BAD_INPUT, ends_well, print_json, say
+
+if TYPE_CHECKING:
+    from sgeval.data.inspect import Inspection
+    from sgeval.data.kinds import DataSet
+
+data_app = typer.Typer(
+    help="Image data sets: what to get, whether a folder is whole, tables of `datasets`, Parquet for the Hub.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+SHOWN = 20
+
+Name = Annotated[str, typer.Argument(help="psg, visual_genome, vg150, ssg or fgov.", show_default=False)]
+Folder = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder that holds the files under their published names.")
+]
+Config = Annotated[str | None, typer.Option(help="Config; the first that `sgeval data info NAME` lists by default.")]
+Images = Annotated[Path | None, typer.Option(help="Folder of the pictures, where they are not below --data-dir.")]
+WithImages = Annotated[bool, typer.Option(help="Whether rows have pictures.")]
+WithMasks = Annotated[bool, typer.Option("--with-masks", help="Panoptic maps and a mask for each object (psg).")]
+Missing = Annotated[str, typer.Option(help="Pictures that are not there: error, or null.")]
+Reader = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader", help="Option of the reader as KEY=VALUE, e.g. val_rule=with_boxes; JSON or text; repeatable."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+@data_app.command()
+@ends_well
+def info(
+    name: Annotated[
+        str | None, typer.Argument(help="psg, visual_genome, vg150, ssg or fgov; all by default.", show_default=False)
+    ] = None,
+    data_dir: Folder = None,
+    config: Config = None,
+    image_dir: Images = None,
+    with_images: WithImages = True,
+    with_masks: WithMasks = False,
+    reader: Reader = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a data set is made of and where to get it; with --data-dir, whether a folder is whole.
+
+    A folder is read through: counts are held against the published ones, sizes and sums too where they are known, and
+    pictures that are missing or empty are listed by id. Exit code 2 when something is amiss. Nothing is downloaded.
+
+    Examples: `sgeval data info` · `sgeval data info psg` · `sgeval data info psg --data-dir psg/ --with-masks`
+    """
+    from sgeval.data.inspect import inspect
+    from sgeval.data.reading import data_set
+    from sgeval.data.sets import DATA_SETS
+
+    if name is None:
+        _show_all(list(DATA_SETS.values()), as_json)
+        return
+    found = data_set(name)
+    look = inspect(
+        name,
+        data_dir,
+        config=config,
+        image_dir=image_dir,
+        with_images=with_images,
+        with_masks=with_masks,
+        **_options(reader),
+    )
+    if as_json:
+        print_json({**_facts(found), **look.as_dict()})
+    else:
+        _show(found, look)
+    if look.faults:
+        raise typer.Exit(BAD_INPUT)
+
+
+@data_app.command()
+@ends_well
+def build(
+    name: Name,
+    data_dir: Folder = None,
+    config: Config = None,
+    image_dir: Images = None,
+    with_images: WithImages = True,
+    with_masks: WithMasks = False,
+    missing_images: Missing = "error",
+    cache_dir: Annotated[Path | None, typer.Option(help="Where to build; the cache of `datasets` by default.")] = None,
+    num_proc: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse counts other than the published ones.")] = False,
+    reader: Reader = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build the tables of `datasets` ahead of time, so that `sgeval.load_dataset` with the same options finds them.
+
+    Example: `sgeval data build psg --data-dir psg/ --num-proc 8`
+    """
+    from sgeval.hub.data import make_builder
+
+    builder = make_builder(
+        name,
+        config,
+        data_dir=data_dir,
+        image_dir=image_dir,
+        with_images=with_images,
+        with_masks=with_masks,
+        missing_images=missing_images,
+        cache_dir=cache_dir,
+        reader=_options(reader),
+    )
+    builder.download_and_prepare(num_proc=num_proc, verification_mode="all_checks" if strict else None)
+    counts = {split: entry.num_examples for split, entry in builder.info.splits.items()}
+    if as_json:
+        print_json({"folder": builder.cache_dir, "splits": counts})
+    else:
+        print(", ".join(f"{split} {number:,}" for split, number in counts.items()))
+    say(f"Built in {builder.cache_dir}")
+
+
+@data_app.command()
+@ends_well
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="Folder to write.", show_default=False)],
+    data_dir: Folder = None,
+    config: Config = None,
+    image_dir: Images = None,
+    with_images: WithImages = True,
+    with_masks: WithMasks = False,
+    missing_images: Missing = "error",
+    shard_mb: Annotated[int, typer.Option(min=1, help="About how long a file may get, in MB before packing.")] = 500,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export in --out.")] = False,
+    push_to: Annotated[
+        str | None, typer.Option(help="ORG/NAME: upload to the Hub afterwards. Nothing is uploaded without it.")
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make the repository public, where the licence grants it; else private.")
+    ] = False,
+    reader: Reader = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write Parquet with pictures, class lists, pair vocabulary and card, for the Hub's viewer and plain `load_dataset`.
+
+    The folder appears whole or not at all. Examples: `sgeval data export psg --data-dir psg/ --out psg-parquet` · `sgeval
+    data export vg150 --data-dir vg/ --out vg150 --no-with-images --push-to me/vg150`
+    """
+    from sgeval.hub.export import export as write
+    from sgeval.hub.export import push
+
+    sizes = write(
+        name,
+        out,
+        data_dir=data_dir,
+        config=config,
+        image_dir=image_dir,
+        with_images=with_images,
+        with_masks=with_masks,
+        missing_images=missing_images,
+        shard_bytes=shard_mb * 10**6,
+        overwrite=overwrite,
+        **_options(reader),
+    )
+    if as_json:
+        print_json({"folder": str(out), "splits": {split: size.rows for split, size in sizes.items()}})
+    else:
+        print(", ".join(f"{split} {size.rows:,}" for split, size in sizes.items()))
+    say(f'The export is in {out}; `datasets.load_dataset("{out}")` reads it')
+    if push_to is not None:
+        say(f"Uploaded to {push(out, push_to, private=not public)}")
+
+
+@data_app.command()
+@ends_well
+def overlap(
+    folders: Annotated[
+        list[str], typer.Argument(help="NAME=DIR or NAME:CONFIG=DIR, for each data set.", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the shared ids too, as JSON.")] = False,
+) -> None:
+    """Say which pictures data sets share, split by split, by their ids in Visual Genome and COCO.
+
+    Example: `sgeval data overlap psg=psg/ vg150=vg/ visual_genome=vg/`
+    """
+    from dataclasses import asdict
+
+    from sgeval.data.overlap import overlaps, part_of
+    from sgeval.data.reading import config_of, data_set, read
+    from sgeval.errors import SgevalError, shown
+    from sgeval.progress import bar
+
+    parts = []
+    for entry in folders:
+        label, mark, folder = entry.partition("=")
+        if not mark or not folder:
+            raise SgevalError(f"overlap: expected NAME=DIR, got {shown(entry)}")
+        name, _, config = label.partition(":")
+        found = data_set(name)
+        config = config_of(found, config or None)
+        for split in found.configs[config]:
+            parts.append(part_of(found, split, bar(read(name, folder, config, split), f"{name} {split}", "record")))
+    shared = overlaps(parts)
+    if as_json:
+        counts = {part.label: {"records": part.number, "vg": len(part.vg), "coco": len(part.coco)} for part in parts}
+        print_json({"parts": counts, "overlaps": [asdict(entry) for entry in shared]})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    numbers = {part.label: part.number for part in parts}
+    table = Table(title="Pictures in both")
+    for heading in ("left", "right", "by id of", "shared", "of left", "of right", "train and test"):
+        table.add_column(heading, justify="right" if heading.startswith(("shared", "of")) else "left", no_wrap=True)
+    for one in shared:
+        count = len(one.ids)
+        sides = [f"{count / max(1, numbers[side]):.1%}" for side in (one.left, one.right)]
+        by = {"vg": "Visual Genome", "coco": "COCO"}[one.by]
+        table.add_row(one.left, one.right, by, f"{count:,}", *sides, "yes" if one.crosses else "")
+    Console(highlight=False).print(table if shared else "No picture is in two of them.")
+
+
+def _options(given: list[str] | None) -> dict[str, Any]:
+    """KEY=VALUE as keywords; a value that is JSON is taken as such."""
+    from sgeval.errors import SgevalError, shown
+
+    options: dict[str, Any] = {}
+    for entry in given or ():
+        key, mark, value = entry.partition("=")
+        if not mark or not key.isidentifier():
+            raise SgevalError(f"--reader: expected KEY=VALUE, got {shown(entry)}")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return options
+
+
+def _facts(found: "DataSet") -> dict[str, Any]:
+    return {
+        "title": found.title,
+        "configs": {config: list(splits) for config, splits in found.configs.items()},
+        "pictures_from": found.pictures_from,
+        "asks": found.asks,
+        "licence": found.licence.words,
+        "allows": found.licence.allows,
+        "published": found.published,
+        "known_faults": found.faults,
+    }
+
+
+def _show_all(every: "list[DataSet]", as_json: bool) -> None:
+    if as_json:
+        print_json({found.name: _facts(found) for found in every})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("name", "data set", "configs: splits", "licence"):
+        table.add_column(heading, no_wrap=heading == "name")
+    for found in every:
+        configs = "\n".join(f"{config}: {', '.join(splits)}" for config, splits in found.configs.items())
+        table.add_row(found.name, found.title, configs, found.licence.hub_id)
+    Console(highlight=False).print(table)
+    say("`sgeval data info NAME` says what to get and from where")
+
+
+def _show(found: "DataSet", look: "Inspection") -> None:
+    """What is on record, then what was found in the folder."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    def line(text: str, colour: str = "") -> None:
+        console.print(f"[{colour}]{escape(text)}[/]" if colour else escape(text))
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"[bold]{escape(found.title)}[/], config {look.config} of {', '.join(found.configs)}")
+    line(f"licence   {found.licence.words} {found.licence.allows}")
+    if found.asks:
+        line(f"access    {found.asks}.")
+    for state in look.files:
+        size = f", {state.published_bytes:,} bytes" if state.published_bytes else ""
+        if state.path is None:
+            missing = "missing" if look.data_dir and state.needed else "needed" if state.needed else "optional"
+            line(
+                f"{missing:<9} {' or '.join(state.names)} ({state.what}{size}) from {state.where}",
+                "red" if missing == "missing" else "",
+            )
+        else:
+            line(f"there     {state.path} ({state.bytes:,} bytes)" + (f": {state.fault}" if state.fault else ""))
+    line(f"pictures  {found.pictures_from}")
+    for split in look.splits:
+        published = f"published {split.published:,}" if split.published is not None else "no published count"
+        line(f"{split.split:<9} {split.records:,} records, {split.distinct_ids:,} distinct ids ({published})")
+    if look.splits:
+        line(f"pictures  {look.n_pictures:,} there, {len(look.missing_pictures):,} missing or empty")
+    for what, missing_files in (("picture", look.missing_pictures), ("map", look.missing_maps)):
+        for image_id, file_name in missing_files[:SHOWN]:
+            line(f"  missing {what} of {image_id}: {file_name}", "yellow")
+        if len(missing_files) > SHOWN:
+            line(f"  … and {len(missing_files) - SHOWN:,} more; --json lists all")
+    if look.data_dir is None:
+        for fault in found.faults:
+            line(f"known     {fault}")
+    for fault in look.faults:
+        line(f"amiss     {fault}", "red")
+    if look.data_dir is not None and not look.faults:
+        line("nothing amiss", "green")

@@ -1,0 +1,225 @@
+"""What is told of a data folder, and which pictures data sets share."""
+
+import json
+
+import h5py
+import pytest
+from data_kit import EVERY, FILES, make_folder, records
+from typer.testing import CliRunner
+
+import sgeval
+from sgeval.cli.app import app
+from sgeval.data.inspect import inspect
+from sgeval.data.overlap import Part, overlaps, part_of
+from sgeval.data.sets import DATA_SETS
+from sgeval.errors import SgevalError
+from sgeval.records import SceneGraph
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return {name: make_folder(name, tmp_path_factory.mktemp("sets") / name) for name in DATA_SETS}
+
+
+@pytest.fixture
+def psg(tmp_path):
+    return make_folder("psg", tmp_path / "psg")
+
+
+@pytest.fixture
+def cli(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, ["data", *map(str, arguments)])
+
+    return run
+
+
+@pytest.mark.parametrize(("name", "config"), EVERY)
+class TestEverySet:
+    def test_without_a_folder_it_says_what_to_get(self, name, config):
+        found = inspect(name, config=config)
+        assert not found.faults and not found.splits
+        assert all(state.where and state.what and state.path is None for state in found.files)
+        assert any(state.needed for state in found.files)
+
+    def test_counts(self, name, config, folders):
+        found = inspect(name, folders[name], config=config)
+        for state in found.splits:
+            graphs = records(name, folders[name], config, state.split)
+            assert (state.records, state.distinct_ids) == (len(graphs), len({graph.image_id for graph in graphs}))
+        published = DATA_SETS[name].published.get(config, {})
+        assert len([fault for fault in found.faults if "published" in fault and "records" in fault]) == len(published)
+        named = {image_id for image_id, _ in found.missing_pictures}
+        assert named == {graph.image_id for graph in records(name, folders[name], config) if not graph.file_name}
+
+
+class TestFaults:
+    def test_missing_and_empty_pictures_by_id(self, psg):
+        (psg / "coco/train2017/000000001001.jpg").unlink()
+        (psg / "coco/val2017/000000001004.jpg").write_bytes(b"")
+        (psg / "coco/panoptic_val2017/000000001003.png").unlink()
+        found = inspect("psg", psg, with_masks=True)
+        one = ("900001", "train2017/000000001001.jpg")
+        assert one in found.missing_pictures and ("900004", "val2017/000000001004.jpg") in found.missing_pictures
+        assert found.missing_maps == [("900003", "panoptic_val2017/000000001003.png")]
+        assert found.n_pictures + len(found.missing_pictures) == 6
+        assert inspect("psg", psg, with_images=False).missing_pictures == []
+
+    def test_image_dir(self, psg, tmp_path):
+        (psg / "coco").rename(tmp_path / "elsewhere")
+        assert len(inspect("psg", psg).missing_pictures) == 6
+        assert inspect("psg", psg, image_dir=tmp_path / "elsewhere", with_masks=True).missing_maps == []
+        with pytest.raises(SgevalError, match="image_dir: expected a folder"):
+            inspect("psg", psg, image_dir=tmp_path / "none")
+
+    def test_sizes_and_sums(self, folders, tmp_path):
+        folder = make_folder("vg150", tmp_path / "vg150")
+        names = FILES.parent.parent / "sgeval/assets/vg150_classes.json"
+        written = names.read_bytes()
+        (folder / "VG-SGG-dicts-with-attri.json").write_bytes(written)
+        faults = inspect("vg150", folder).faults
+        assert any(fault.startswith("VG-SGG-with-attri.h5") and "150,724,042 bytes" in fault for fault in faults)
+        published = DATA_SETS["vg150"].files[1]
+        is_whole = len(written) == published.size
+        assert any("dicts" in fault for fault in faults) != is_whole
+        changed = written.replace(b"airplane", b"airplant").ljust(published.size or 0)[: published.size]
+        (folder / "VG-SGG-dicts-with-attri.json").write_bytes(changed)
+        assert any("SHA-256 1255873ae025" in fault for fault in inspect("vg150", folder).faults)
+
+    def test_the_other_h5_has_no_published_size(self, folders, tmp_path):
+        folder = make_folder("vg150", tmp_path / "vg150")
+        (folder / "VG-SGG-with-attri.h5").rename(folder / "VG-SGG.h5")
+        with h5py.File(folder / "VG-SGG.h5", "a") as file:
+            del file["attributes"]
+        assert not any("bytes" in fault for fault in inspect("vg150", folder).faults)
+
+    def test_files_that_are_not_there(self, tmp_path):
+        (fault,) = inspect("psg", tmp_path).faults
+        assert fault.startswith(
+            "psg.json or psg_sample.json: expected the file (the full set; from https://psgdataset.org"
+        )
+
+    def test_a_file_that_cannot_be_read(self, psg):
+        (psg / "psg.json").write_text("{")
+        assert any("psg.json" in fault for fault in inspect("psg", psg).faults)
+
+    def test_nothing_amiss(self, psg, monkeypatch):
+        published = {"full": {"train": 3, "test": 3}}
+        monkeypatch.setattr("sgeval.data.kinds.DataSet.published", published, raising=False)
+        assert inspect("psg", psg, with_masks=True).faults == []
+
+    def test_frames_without_a_split(self, folders, monkeypatch):
+        from sgeval.data import inspect as module
+
+        read = module.reading.read
+
+        def more(name, data_dir, config=None, split=None, **options):
+            yield from read(name, data_dir, config, split, **options)
+            if split is None:
+                yield SceneGraph("ZZ009.mp4/000001.png")
+
+        monkeypatch.setattr(module.reading, "read", more)
+        assert "1 records are in no split, so no split holds them" in inspect("ssg", folders["ssg"]).faults
+
+
+class TestOverlap:
+    def test_by_hand(self):
+        parts = [
+            Part("a", "train", 3, frozenset("123"), frozenset("78")),
+            Part("a", "test", 1, frozenset("4"), frozenset("8")),
+            Part("b", "val", 2, frozenset("23"), frozenset()),
+            Part("c", "train", 1, frozenset(), frozenset("9")),
+        ]
+        found = [(entry.left, entry.right, entry.by, entry.ids, entry.crosses) for entry in overlaps(parts)]
+        assert found == [
+            ("a/train", "a/test", "coco", ("8",), True),
+            ("a/train", "b/val", "vg", ("2", "3"), True),
+        ]
+
+    def test_ids_of_each_set(self, folders):
+        def ids(name, config=None, split="train"):
+            part = part_of(DATA_SETS[name], split, records(name, folders[name], config, split))
+            return part.vg, part.coco
+
+        assert ids("psg") == ({"900001", "900002", "900006"}, {"1001", "1002"})
+        vg, coco = ids("visual_genome")
+        assert vg == {"900", "901", "902"} and coco == {
+            str(graph.extra["coco_id"])
+            for graph in records("visual_genome", folders["visual_genome"])
+            if graph.extra.get("coco_id") is not None
+        }
+        assert ids("vg150", split="test")[0] <= {"1590", "1593", "1594", "1595", "1596"}
+        assert ids("fgov", "coco") == (set(), {"1001", "1002"}) and ids("fgov", "coco", "val")[1] == {"1003"}
+        assert ids("fgov", "o365") == ids("ssg") == (set(), set())
+
+    def test_psg_and_fgov_share_pictures_of_coco(self, folders, cli):
+        done = cli("overlap", f"psg={folders['psg']}", f"fgov:coco={folders['fgov']}", "--json")
+        told = json.loads(done.stdout)
+        pairs = {(entry["left"], entry["right"]): (entry["ids"], entry["crosses"]) for entry in told["overlaps"]}
+        assert pairs["psg/train", "fgov/train"] == (["1001", "1002"], False)
+        assert pairs["psg/test", "fgov/val"] == (["1003"], False)
+        assert told["parts"]["psg/train"] == {"records": 3, "vg": 3, "coco": 2}
+        table = cli("overlap", f"psg={folders['psg']}", f"fgov={folders['fgov']}").stdout
+        assert "psg/train" in table and "66.7%" in table
+
+
+class TestCommands:
+    def test_info(self, psg, cli):
+        (psg / "coco/train2017/000000001001.jpg").unlink()
+        done = cli("info", "psg", "--data-dir", psg)
+        assert done.exit_code == 2
+        assert "missing picture of 900001: train2017/000000001001.jpg" in done.stdout
+        assert "train     3 records, 3 distinct ids (published 46,564)" in done.stdout
+        plain = json.loads(cli("info", "psg", "--data-dir", psg, "--json").stdout)
+        assert ["900001", "train2017/000000001001.jpg"] in plain["missing_pictures"]
+        assert plain["title"] == DATA_SETS["psg"].title
+
+    def test_info_without_a_folder(self, cli):
+        every = cli("info")
+        assert every.exit_code == 0 and all(name in every.stdout for name in DATA_SETS)
+        for name, found in DATA_SETS.items():
+            one = cli("info", name)
+            assert one.exit_code == 0 and all(file.where in one.stdout for file in found.files_of(found.default_config))
+            assert all(fault in one.stdout for fault in found.faults) and found.licence.words in one.stdout
+        assert set(json.loads(cli("info", "--json").stdout)) == set(DATA_SETS)
+
+    def test_build_is_what_load_dataset_finds(self, psg, cli, tmp_path):
+        done = cli("build", "psg", "--data-dir", psg, "--cache-dir", tmp_path / "cache", "--json")
+        assert done.exit_code == 0, done.output
+        told = json.loads(done.stdout)
+        assert told["splits"] == {"train": 3, "test": 3}
+        rows = sgeval.load_dataset("psg", data_dir=psg, cache_dir=tmp_path / "cache", split="train")
+        assert rows.cache_files[0]["filename"].startswith(told["folder"])
+        assert cli("build", "psg", "--data-dir", psg, "--cache-dir", tmp_path / "strict", "--strict").exit_code == 2
+
+    def test_export(self, psg, cli, tmp_path):
+        done = cli("export", "psg", "--data-dir", psg, "--out", tmp_path / "out", "--json")
+        assert done.exit_code == 0 and json.loads(done.stdout)["splits"] == {"train": 3, "test": 3}
+        assert (tmp_path / "out/README.md").is_file()
+        assert cli("export", "psg", "--data-dir", psg, "--out", tmp_path / "out").exit_code == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["info", "pgs"], 'did you mean "psg"'),
+            (["build", "psg"], "expected a folder that holds psg.json"),
+            (["export", "psg", "--out", "x", "--data-dir", "nowhere"], "which is no folder"),
+            (["overlap", "psg"], 'expected NAME=DIR, got "psg"'),
+            (["overlap", "psg:ful=x"], 'did you mean "full"'),
+            (["info", "vg150", "--reader", "val_rule"], "expected KEY=VALUE"),
+            (["info", "vg150", "--reader", "val_rul=3"], 'did you mean "val_rule"'),
+        ],
+    )
+    def test_faults_are_one_line(self, arguments, words, cli):
+        done = cli(*arguments)
+        assert done.exit_code == 2
+        (line,) = done.stderr.strip().splitlines()
+        assert words in line
+
+    def test_reader_options(self, folders, cli, tmp_path):
+        options = ["--data-dir", folders["vg150"], "--cache-dir", tmp_path / "cache", "--json"]
+        done = cli("build", "vg150", *options, "--reader", "n_val=1", "--reader", "val_rule=with_boxes")
+        assert json.loads(done.stdout)["splits"]["val"] == 1
