@@ -12,7 +12,7 @@ import sgeval
 from sgeval.data import masks
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
-from sgeval.hub.features import IMAGE, check_row, to_record, to_row
+from sgeval.hub.features import IMAGE, to_record, to_row, to_table
 from sgeval.records import Object, Relation, Role, SceneGraph
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*published number of records")
@@ -325,8 +325,10 @@ class TestRows:
         assert graphs(rows) == [self.FULL, SceneGraph("8")]
 
     def test_values_that_no_column_holds(self):
-        with pytest.raises(SgevalError, match=r'image "7": width: expected values of int32'):
-            check_row(to_row(SceneGraph("7", width=2**31)), IMAGE)
+        with pytest.raises(SgevalError, match=r'image "7": expected values that fit their columns: width \(int32\)'):
+            to_table([SceneGraph("6"), SceneGraph("7", width=2**31)])
+        with pytest.raises(SgevalError, match=r'image "7": .*: id \(int64\)'):
+            to_row(SceneGraph("7", (Object(2**63, "dog"),)))
         with pytest.raises(SgevalError, match="no spans in a picture"):
             to_row(SceneGraph("7", relations=(Relation(0, 0, "on", spans=((0.0, 1.0),)),)))
         with pytest.raises(SgevalError, match="no track in a picture"):

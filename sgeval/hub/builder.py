@@ -10,7 +10,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar, Literal, get_args
 
 import datasets
@@ -18,7 +18,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from sgeval.data import reading
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.hub.features import check_row, image_features
+from sgeval.hub.features import image_features
 from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved
 
 MissingImages = Literal["error", "null"]
@@ -38,10 +38,11 @@ class ImageConfig(datasets.BuilderConfig):  # type: ignore[misc]
     reader: Mapping[str, Any] = field(default_factory=dict)
 
 
+ROWS_AT_ONCE = 100
 OPTIONS = tuple(item.name for item in dataclasses.fields(ImageConfig))[-6:]
 
 
-class ImageBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
+class ImageBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """An image data set. A subclass says which (`data_set`), and its `VERSION`; nothing else."""
 
     data_set: ClassVar[str]
@@ -129,18 +130,10 @@ class ImageBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
     def _read(self, split: str) -> Iterator[Any]:
         return reading.read(self.data_set, self.config.data_dir, self.config.name, split, **self.config.reader)
 
-    def _generate_examples(
-        self, split: str, parts: list[tuple[int, int | None]]
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
-        first, last = parts[0][0], parts[-1][1]
+    def _generate_tables(self, split: str, parts: list[tuple[int, int | None]]) -> Iterator[tuple[int, Any]]:
         make = RowMaker.of_config(self.data_set, self.config)
-        for position, graph in enumerate(self._read(split)):
-            if last is not None and position >= last:
-                break
-            if position >= first:
-                row = make(graph)
-                check_row(row, self.info.features)
-                yield position, row
+        graphs = islice(self._read(split), parts[0][0], parts[-1][1])
+        yield from enumerate(make.tables(graphs, ROWS_AT_ONCE, self.info.features))
 
     def _prepare_split_single(self, **keywords: Any) -> Iterator[Any]:
         try:

@@ -13,6 +13,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from sgeval.errors import SgevalError, one_line, shown
 from sgeval.files import make_folder
 from sgeval.hub.builder import ImageConfig, check_options
 from sgeval.hub.card import MARK, PAIRS, Size, card_text
-from sgeval.hub.features import IMAGE, to_table
+from sgeval.hub.features import IMAGE
 from sgeval.hub.rows import RowMaker
 from sgeval.progress import bar
 from sgeval.records import SceneGraph
@@ -93,7 +94,7 @@ def export(
             if pairs:
                 with_pairs.append(split)
                 with _Writer(work / PAIRS, split, PAIR_FEATURES, shard_bytes) as writer:
-                    writer.write(to_table([{**row, "split": split} for row in pairs], PAIR_FEATURES), PLAIN_ROWS)
+                    writer.write(_pair_table(pairs, split), PLAIN_ROWS)
         lists: Any = reading.classes(name, where, config) or {"categories": None, "predicates": None}
         _put(work / "classes.json", json.dumps(lists, ensure_ascii=False, indent=1) + "\n")
         _put(work / "README.md", card_text(name, made, splits, with_pairs))
@@ -107,15 +108,16 @@ def export(
 def _written(graphs: Iterable[SceneGraph], make: RowMaker, writer: "_Writer") -> Iterator[SceneGraph]:
     """The records, each handed on once its row is on its way to the disk."""
     size = PICTURE_ROWS if make.with_images or make.with_masks else PLAIN_ROWS
-    rows = []
+    graphs = iter(graphs)
     with writer:
-        for graph in graphs:
-            rows.append(make(graph))
-            if len(rows) == size:
-                writer.write(to_table(rows, IMAGE), size)
-                rows = []
-            yield graph
-        writer.write(to_table(rows, IMAGE), size)
+        while batch := list(islice(graphs, size)):
+            for table in make.tables(batch, size, IMAGE):
+                writer.write(table, size)
+            yield from batch
+
+
+def _pair_table(pairs: list[dict[str, Any]], split: str) -> pa.Table:
+    return pa.Table.from_pylist([{**row, "split": split} for row in pairs], PAIR_FEATURES.arrow_schema)
 
 
 class _Writer:

@@ -6,9 +6,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import datasets
+import numpy as np
 import pyarrow as pa
 
 from sgeval.errors import SgevalError, one_line, shown
@@ -80,72 +84,113 @@ def image_features(classes: Mapping[str, Sequence[str]] | None = None) -> datase
 IMAGE = image_features()
 
 
-def to_row(
-    graph: SceneGraph, *, image: Any = None, panoptic_map: Any = None, codes: Sequence[Any] | None = None
-) -> dict[str, Any]:
-    """The row of a record. `image` and `panoptic_map` are `{"path", "bytes"}`; `codes` are masks, one an object, that take
-    the place of the record's own. Raises `SgevalError` for tracks and spans, which belong to videos.
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """What a row has beyond its record: pictures as `{"path", "bytes"}`, and masks, one an object, that take the place of the
+    record's own."""
+
+    image: Mapping[str, Any] | None = None
+    panoptic_map: Mapping[str, Any] | None = None
+    codes: Sequence[Mapping[str, Any] | None] | None = None
+
+
+NOTHING = Heavy()
+
+
+def to_row(graph: SceneGraph, heavy: Heavy = NOTHING) -> dict[str, Any]:
+    """The row of a record. Raises `SgevalError` as `to_table`.
 
     >>> to_row(SceneGraph("7"))["objects"], to_row(SceneGraph("7"))["extra"]
     ([], None)
     """
+    row: dict[str, Any] = to_table([graph], [heavy]).to_pylist()[0]
+    return row
+
+
+def to_table(
+    graphs: Sequence[SceneGraph], heavies: Sequence[Heavy] | None = None, features: datasets.Features | None = None
+) -> pa.Table:
+    """The rows of records as an Arrow table, made column by column. `features` are of `image_features`, `IMAGE` by default.
+
+    Raises `SgevalError`, naming the picture, for tracks and spans, which belong to videos, and for a value that its column
+    cannot hold.
+    """
+    schema = (IMAGE if features is None else features).arrow_schema
+    heavies = [NOTHING] * len(graphs) if heavies is None else heavies
+    try:
+        return _table(graphs, heavies, schema)
+    except (pa.ArrowException, OverflowError, TypeError) as fault:
+        if len(graphs) > 1:  # one by one, to find out which
+            for graph, heavy in zip(graphs, heavies, strict=True):
+                to_table([graph], [heavy], features)
+        words = one_line(str(fault))
+        raise SgevalError(
+            f"image {shown(graphs[0].image_id)}: expected values that fit their columns: {words}"
+        ) from None
+
+
+def _table(graphs: Sequence[SceneGraph], heavies: Sequence[Heavy], schema: pa.Schema) -> pa.Table:
+    columns = []
+    for field in schema:
+        if field.name in ("image", "panoptic_map"):
+            array = pa.array(list(map(attrgetter(field.name), heavies)), field.type)
+        elif field.name == "objects":
+            for graph in graphs:
+                _check_picture(graph)
+            masks = [mask for pair in zip(graphs, heavies, strict=True) for mask in _masks(*pair)]
+            array = _nested([graph.objects for graph in graphs], field, segmentation=masks)
+        elif field.name == "relations":
+            array = _nested([graph.relations for graph in graphs], field)
+        elif field.name == "extra":
+            array = pa.array(list(map(_extra, graphs)), field.type)
+        else:
+            array = _column(graphs, field)
+        columns.append(array)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _nested(groups: Sequence[Sequence[Any]], field: pa.Field, **given: Any) -> pa.Array:
+    """A column of lists of structs."""
+    ends = np.cumsum([0, *map(len, groups)], dtype=np.int32)
+    items = list(chain.from_iterable(groups))
+    fields = list(field.type.value_type)
+    arrays = [pa.array(given[part.name], part.type) if part.name in given else _column(items, part) for part in fields]
+    return pa.ListArray.from_arrays(pa.array(ends), pa.StructArray.from_arrays(arrays, fields=fields), type=field.type)
+
+
+def _column(owners: Sequence[Any], field: pa.Field) -> pa.Array:
+    """One field of records, objects or relations."""
+    values = list(map(attrgetter(field.name), owners))
+    if field.name == "roles":
+        values = [[{"role": role.role, "value": role.value} for role in roles] if roles else () for roles in values]
+    try:
+        return pa.array(values, field.type)
+    except (pa.ArrowException, OverflowError, TypeError) as fault:
+        raise pa.ArrowInvalid(f"{field.name} ({field.type}): {fault}") from None
+
+
+def _masks(graph: SceneGraph, heavy: Heavy) -> Sequence[Mapping[str, Any] | None]:
+    if heavy.codes is None:
+        return [item.segmentation for item in graph.objects]
+    return heavy.codes
+
+
+def _extra(graph: SceneGraph) -> str | None:
     extra = dict(graph.extra)
     if graph.panoptic_file is not None:
         extra[PANOPTIC_FILE] = graph.panoptic_file
-    masks = [item.segmentation for item in graph.objects] if codes is None else codes
-    return {
-        "image": image,
-        "image_id": graph.image_id,
-        "file_name": graph.file_name,
-        "width": graph.width,
-        "height": graph.height,
-        "source": graph.source,
-        "video_id": graph.video_id,
-        "frame_index": graph.frame_index,
-        "panoptic_map": panoptic_map,
-        "objects": [_object_row(graph, item, mask) for item, mask in zip(graph.objects, masks, strict=True)],
-        "relations": [_relation_row(graph, relation) for relation in graph.relations],
-        "extra": json.dumps(extra, ensure_ascii=False, allow_nan=False) if extra else None,
-    }
+    return json.dumps(extra, ensure_ascii=False, allow_nan=False) if extra else None
 
 
-def _object_row(graph: SceneGraph, item: Object, mask: Mapping[str, Any] | None) -> dict[str, Any]:
-    if item.track is not None:
-        raise SgevalError(f"image {shown(graph.image_id)}: object {item.id}: expected no track in a picture, got one")
-    return {
-        "id": item.id,
-        "category": item.category,
-        "category_id": item.category_id,
-        "names": item.names,
-        "synsets": item.synsets,
-        "merged_ids": item.merged_ids,
-        "is_thing": item.is_thing,
-        "iscrowd": item.iscrowd,
-        "attributes": item.attributes,
-        "attribute_types": item.attribute_types,
-        "level": item.level,
-        "roles": [{"role": role.role, "value": role.value} for role in item.roles] if item.roles else (),
-        "bbox": item.bbox,
-        "area": item.area,
-        "segment_id": item.segment_id,
-        "segmentation": mask,
-    }
-
-
-def _relation_row(graph: SceneGraph, relation: Relation) -> dict[str, Any]:
-    if relation.spans is not None or relation.raw_spans is not None:
-        raise SgevalError(f"image {shown(graph.image_id)}: relation {relation.id}: expected no spans in a picture")
-    return {
-        "id": relation.id,
-        "subject_id": relation.subject_id,
-        "object_id": relation.object_id,
-        "predicate": relation.predicate,
-        "predicate_id": relation.predicate_id,
-        "type": relation.type,
-        "synsets": relation.synsets,
-        "score": relation.score,
-        "roles": [{"role": role.role, "value": role.value} for role in relation.roles] if relation.roles else (),
-    }
+def _check_picture(graph: SceneGraph) -> None:
+    for item in graph.objects:
+        if item.track is not None:
+            raise SgevalError(
+                f"image {shown(graph.image_id)}: object {item.id}: expected no track in a picture, got one"
+            )
+    for relation in graph.relations:
+        if relation.spans is not None or relation.raw_spans is not None:
+            raise SgevalError(f"image {shown(graph.image_id)}: relation {relation.id}: expected no spans in a picture")
 
 
 def to_record(row: Mapping[str, Any]) -> SceneGraph:
@@ -208,26 +253,3 @@ def _relation(item: Mapping[str, Any]) -> Relation:
 
 def _roles(items: Sequence[Mapping[str, Any]]) -> tuple[Role, ...]:
     return tuple(Role(item["role"], item["value"]) for item in items)
-
-
-def to_table(rows: Sequence[Mapping[str, Any]], features: datasets.Features) -> pa.Table:
-    """An Arrow table of rows. Raises `SgevalError`, naming the picture, for a value that its column cannot hold."""
-    schema = features.arrow_schema
-    try:
-        return pa.Table.from_pylist(rows, schema=schema)
-    except (pa.ArrowException, OverflowError, TypeError):
-        for row in rows:
-            check_row(row, features)
-        raise
-
-
-def check_row(row: Mapping[str, Any], features: datasets.Features) -> None:
-    """Raise `SgevalError` unless the columns can hold a row."""
-    for name, field in zip(features, features.arrow_schema):
-        try:
-            pa.array([row[name]], field.type)
-        except (pa.ArrowException, OverflowError, TypeError) as fault:
-            place = f"image {shown(row['image_id'])}: {name}"
-            raise SgevalError(
-                f"{place}: expected values of {field.type}, got others ({one_line(str(fault))})"
-            ) from None

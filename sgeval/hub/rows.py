@@ -6,11 +6,15 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import datasets
+import pyarrow as pa
 
 import sgeval
 from sgeval.data import reading
@@ -18,7 +22,7 @@ from sgeval.data.kinds import DataSet
 from sgeval.data.masks import record_codes
 from sgeval.data.pictures import Place, place_of
 from sgeval.errors import SgevalError, shown
-from sgeval.hub.features import to_row
+from sgeval.hub.features import Heavy, to_table
 from sgeval.records import SceneGraph
 
 CODE = ("records.py", "boxes.py", "images.py", "formats.py", "strict_json.py", "readers", "data", "hub", "assets")
@@ -28,7 +32,7 @@ SHELF = "datasets_scripts"
 
 @dataclass(frozen=True)
 class RowMaker:
-    """Makes the row of a record: with its picture, its panoptic map and masks, as asked for."""
+    """Makes the rows of records: with their pictures, panoptic maps and masks, as asked for."""
 
     name: str
     place: Place
@@ -44,15 +48,21 @@ class RowMaker:
         place = place_of(reading.data_set(name), config.name, config.data_dir, config.image_dir)
         return cls(name, place, config.with_images, config.with_masks, config.missing_images, embed)
 
-    def __call__(self, graph: SceneGraph) -> dict[str, Any]:
-        """The row. Raises `SgevalError` for a picture that is not there, unless those are to be null."""
+    def tables(self, graphs: Iterable[SceneGraph], size: int, features: datasets.Features) -> Iterator[pa.Table]:
+        """Records as tables of `size` rows, the last one shorter. Raises `SgevalError` for a picture that is not there,
+        unless those are to be null."""
+        graphs = iter(graphs)
+        while batch := list(islice(graphs, size)):
+            yield to_table(batch, [self.heavy(graph) for graph in batch], features)
+
+    def heavy(self, graph: SceneGraph) -> Heavy:
+        """The record's picture, panoptic map and masks, as asked for."""
         image = self._part(graph, "picture", self.place.picture(graph)) if self.with_images else None
         if not self.with_masks:
-            return to_row(graph, image=image)
+            return Heavy(image)
         path = self.place.panoptic_map(graph)
         panoptic_map = self._part(graph, "panoptic map", path)
-        codes = record_codes(graph, path) if path is not None else None
-        return to_row(graph, image=image, panoptic_map=panoptic_map, codes=codes)
+        return Heavy(image, panoptic_map, record_codes(graph, path) if path is not None else None)
 
     def _part(self, graph: SceneGraph, what: str, path: Path | None) -> dict[str, Any] | None:
         if path is None:
