@@ -34,6 +34,8 @@ NEEDED = (
     "sgeval/metrics/theta/app.py",
     "sgeval/report/theta.html",
     "sgeval/benchmarks/demo_model/train.py",
+    *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
+    *(f"sgeval/datasets_scripts/{name}/README.md" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
 )
 
 
@@ -79,6 +81,9 @@ module = metric.compute(predictions=rows, images=SCENES / "images", model="demo"
 assert module == sgeval.relclipscore(rows, images=SCENES / "images", model="demo")
 lists = evaluate.load(sgeval.path("theta"))
 assert lists.compute(predictions=[[0.2, 0.1, 0.05, 0.9]], references=[0])["theta"] == 0.75
+from sgeval.hub.rows import builder_class
+import inspect
+assert inspect.getfile(builder_class("psg")).startswith(sys.argv[1])
 print("same", module["n_relations"])
 """
 
