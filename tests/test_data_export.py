@@ -203,6 +203,8 @@ def test_a_kill_leaves_nothing_that_looks_whole(after, replaces, folders, tmp_pa
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     assert out.exists() == replaces
     left = [path for path in tmp_path.iterdir() if path.name.endswith(".unfinished")]
+    with pytest.warns(UserWarning, match="export that was stopped"):
+        export("psg", out, data_dir=folders["psg"], overwrite=True)
     assert len(left) == 1 and left[0].name.startswith(".") and not (left[0] / "README.md").exists()
 
 

@@ -1,7 +1,12 @@
 """Reader → builder → `datasets` → records: the identity for each set, on every road; and nothing stale."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import datasets
 import numpy as np
@@ -15,6 +20,7 @@ from sgeval.errors import SgevalError
 from sgeval.hub.features import IMAGE, to_record, to_row, to_table
 from sgeval.records import Object, Relation, Role, SceneGraph
 
+ROOT = Path(sgeval.__file__).parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore:.*published number of records")
 
 
@@ -192,6 +198,35 @@ def test_a_fault_in_another_process_keeps_its_words(psg, load):
         load("psg", data_dir=psg, num_proc=2)
 
 
+KILLED = """
+import sys, time
+import sgeval
+from sgeval.hub import rows
+inner = rows.RowMaker.heavy
+def heavy(self, graph):
+    print("row", flush=True)
+    time.sleep(0.2)
+    return inner(self, graph)
+if sys.argv[3] == "kill":
+    rows.RowMaker.heavy = heavy
+rows._code = lambda: "the same"
+print(*(len(rows) for rows in sgeval.load_dataset("psg", data_dir=sys.argv[1], cache_dir=sys.argv[2]).values()))
+"""
+
+
+@pytest.mark.parametrize("after", [1, 3, 6])
+def test_a_killed_build_is_built_again(after, folders, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
+    arguments = [sys.executable, "-c", KILLED, str(folders["psg"]), str(tmp_path / "cache")]
+    child = subprocess.Popen([*arguments, "kill"], env=environment, stdout=subprocess.PIPE, text=True)
+    for _ in range(after):
+        assert child.stdout.readline() == "row\n"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    done = subprocess.run([*arguments, "whole"], env=environment, capture_output=True, text=True)
+    assert done.stdout == "3 3\n", done.stderr
+
+
 class TestMissing:
     @pytest.mark.parametrize(("name", "config"), EVERY)
     def test_no_folder_says_what_to_get_and_where(self, name, config, tmp_path, load):
@@ -246,6 +281,10 @@ class TestNames:
             ({"name": "pgs"}, 'did you mean "psg"'),
             ({"name": "psg", "config": "ful"}, 'did you mean "full"'),
             ({"name": "psg", "split": "val"}, "split of psg, full: expected one of train, test, all"),
+            (
+                {"name": "psg", "split": "train[:1]", "streaming": True},
+                r'expected one of train, test, got "train\[:1\]"',
+            ),
             ({"name": "psg", "val_rule": "x"}, "option of psg: expected none"),
             ({"name": "vg150", "val_rul": "x"}, 'did you mean "val_rule"'),
             ({"name": "psg", "missing_images": "nul"}, 'did you mean "null"'),

@@ -163,7 +163,7 @@ class ImageBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             )
             if getattr(verification_mode, "value", verification_mode) == COUNTED:
                 raise SgevalError(words)
-            warnings.warn(words, stacklevel=2)
+            warnings.warn(words, stacklevel=4)
 
 
 def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> None:

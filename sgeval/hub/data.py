@@ -65,7 +65,7 @@ def load_dataset(
         for_streaming=streaming,
         reader=reader,
     )
-    check_split(name, builder.config.name, split)
+    check_split(name, builder.config.name, split, streaming=streaming)
     if streaming:
         return builder.as_streaming_dataset(split=split)
     builder.download_and_prepare(num_proc=num_proc, download_mode=download_mode, verification_mode=verification_mode)
@@ -84,16 +84,16 @@ def make_builder(name: str, config: str | None = None, *, data_dir: Any, reader:
     return builder_class(name)(config_name=config, data_dir=data_dir, reader=reader or None, **options)
 
 
-def check_split(name: str, config: str, split: str | None) -> None:
-    """Raise `SgevalError` for the name of a split that the config does not have."""
+def check_split(name: str, config: str, split: str | None, *, streaming: bool) -> None:
+    """Raise `SgevalError` for the name of a split that the config does not have; a stream knows neither parts nor sums."""
     if split is None:
         return
     if not isinstance(split, str):
         raise SgevalError(f"split: expected a text, got {type(split).__name__}")
-    for part in split.split("+"):
-        one_of(
-            f"split of {name}, {config}", part.split("[")[0].strip(), (*reading.data_set(name).configs[config], "all")
-        )
+    splits = reading.data_set(name).configs[config]
+    for part in [split] if streaming else split.split("+"):
+        base = part if streaming else part.split("[")[0].strip()
+        one_of(f"split of {name}, {config}", base, splits if streaming else (*splits, "all"))
 
 
 def register() -> None:

@@ -9,9 +9,11 @@ and a card.
 Everything is written below a hidden name beside OUT and takes its name last, so what bears the name is whole.
 """
 
+import glob
 import json
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -35,6 +37,7 @@ from sgeval.vocabulary import vocabulary_of_graphs
 PICTURE_ROWS = 100
 """Rows of a row group where pictures are in the file: what a viewer reads at once."""
 PLAIN_ROWS = 1_000
+UNFINISHED = ".unfinished"
 SHARD_BYTES = 500 * 10**6
 PAIR_FEATURES = datasets.Features(
     {
@@ -82,7 +85,9 @@ def export(
     made = ImageConfig(name=config, data_dir=where, image_dir=str(image_dir) if image_dir else None, **options)
     make = RowMaker.of_config(name, made, embed=True)
     make_folder(folder.absolute().parent)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".unfinished", dir=folder.absolute().parent))
+    for left in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*{UNFINISHED}"):
+        warnings.warn(f"{one_line(str(left))}: of an export that was stopped, or is still running", stacklevel=2)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=UNFINISHED, dir=folder.absolute().parent))
     try:
         splits: dict[str, Size] = {}
         with_pairs = []
