@@ -208,6 +208,38 @@ def test_a_kill_leaves_nothing_that_looks_whole(after, replaces, folders, tmp_pa
     assert len(left) == 1 and left[0].name.startswith(".") and not (left[0] / "README.md").exists()
 
 
+OLDER = """
+import json, sys
+import datasets
+assert datasets.__version__.startswith("4."), datasets.__version__
+for folder in sys.argv[1:]:
+    for streaming in (False, True):
+        splits = datasets.load_dataset(folder, streaming=streaming)
+        names = ("image_id", "width", "extra", "objects", "relations")
+        print(json.dumps({split: [[row[name] for name in names] for row in rows] for split, rows in splits.items()}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_newest_4_reads_exports_too(folders, tmp_path, plain):
+    """In an environment of its own, since this one has datasets 5."""
+    outs = [tmp_path / name for name in DATA_SETS]
+    for out in outs:
+        export(out.name, out, data_dir=folders[out.name], missing_images="null")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    python = str(tmp_path / "venv/bin/python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "datasets>=4,<5", "pillow"], check=True)
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
+    environment.pop("PYTHONPATH", None)
+    command = [python, "-c", OLDER, *map(str, outs)]
+    lines = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    for number, out in enumerate(outs):
+        names = ("image_id", "width", "extra", "objects", "relations")
+        rows = {split: [[row[name] for name in names] for row in rows] for split, rows in plain(out).items()}
+        assert json.loads(lines[2 * number]) == json.loads(lines[2 * number + 1]) == json.loads(json.dumps(rows))
+
+
 class TestPush:
     @pytest.fixture
     def hub(self, monkeypatch):

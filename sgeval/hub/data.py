@@ -7,7 +7,7 @@ from sgeval.data import reading
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_of
 from sgeval.hub.builder import MissingImages
-from sgeval.hub.rows import builder_class
+from sgeval.hub.rows import builder_class, resolved
 
 
 def load_dataset(
@@ -77,6 +77,7 @@ def make_builder(name: str, config: str | None = None, *, data_dir: Any, reader:
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     reader = reader or {}
+    data_dir = None if data_dir is None else resolved(data_dir)
     reading.check_options(found, reader)
     reading.check_files(found, data_dir, config, reader)
     if options.get("cast_class_labels") is False:

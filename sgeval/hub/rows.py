@@ -93,7 +93,7 @@ def fingerprint(
     digest = hashlib.sha256(f"{sgeval.__version__} {_code()} {_source(builder)}".encode())
 
     def add(*parts: Any) -> None:
-        digest.update(json.dumps(parts, default=str, sort_keys=True).encode() + b"\n")
+        digest.update(json.dumps(parts, default=_plain, sort_keys=True).encode() + b"\n")
 
     add(name, config, data_dir, options)
     if data_dir is None:
@@ -112,6 +112,11 @@ def fingerprint(
             for at in (place.picture(graph), place.panoptic_map(graph) if options.get("with_masks") else None):
                 add(*(_stamp(at) if at is not None else ()))
     return digest.hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON has it; the order of a set must not count."""
+    return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
 
 
 def _sources(found: DataSet, config: str, folder: Path, reader: Mapping[str, Any]) -> Iterator[Path]:
