@@ -181,7 +181,8 @@ def slices(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:
                 out.append({"by": by, "group": name, "n": len(chosen)} | _sliced(found, chosen))
                 members.append(chosen)
     if options.bootstrap:
-        for row, ends in zip(out, _slice_intervals(found, members, options), strict=True):
+        most = MOST_PREDICATES + sum(row["by"] != "predicate" for row in out)
+        for row, ends in zip(out, _slice_intervals(found, members, most, options), strict=True):
             row |= ends
     return out
 
@@ -192,10 +193,11 @@ def _sliced(found: Columns, chosen: Ints) -> dict[str, Any]:
     return row | {key: found.mean(key, chosen) for key in (*RANKED, *BESIDE)}
 
 
-def _slice_intervals(found: Columns, members: Sequence[Ints], options: Options) -> Iterator[dict[str, float | None]]:
-    """The intervals of each slice, many slices to a bootstrap."""
+def _slice_intervals(
+    found: Columns, members: Sequence[Ints], most: int, options: Options
+) -> Iterator[dict[str, float | None]]:
+    """The intervals of the first `most` slices, many slices to a bootstrap; of the others `None`."""
     names: dict[str, float | None] = {f"{name}_{end}": None for name in WITH_INTERVAL for end in ("low", "high")}
-    most = len(_ORDER["size_ratio"]) + len(_ORDER["distance"]) + MOST_PREDICATES
     step = max(1, CELLS // (2 * len(WITH_INTERVAL) * max(1, found.n_units)))
     for start in range(0, min(len(members), most), step):
         part = range(start, min(start + step, len(members), most))
