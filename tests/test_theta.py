@@ -232,6 +232,17 @@ class TestSlices:
         close = self.found(steady, {0: [0, 0, 10, 10], 1: [10, 0, 10, 10], 2: [0, 0, 10, 10], 3: [9, 0, 10, 10]})
         assert close["distance", "near"]["n"] == 1 and close["distance", "overlap"]["n"] == 1
 
+    def test_decimals_do_not_decide_at_the_border(self, steady):
+        """Areas 2.02 and 10.1 (a fifth), 16 px of 80, and edges that meet at 10.1 + 3.3: exact but for rounding."""
+        found = self.found(
+            steady, {0: [1.3, 1, 1.01, 2], 1: [3.3, 1, 10.1, 1], 2: [3.3, 20, 10.1, 1], 3: [13.4, 20, 1.01, 2]}
+        )
+        assert found["size_ratio", "0.2 and above"]["n"] == 2 and ("distance", "overlap") not in found
+        apart = self.found(
+            steady, {0: [0.1, 0, 10.2, 10], 1: [26.3, 0, 9.9, 10], 2: [0.7, 0, 9.6, 9], 3: [26.3, 0, 9, 9]}
+        )
+        assert apart["distance", "distant"]["n"] == 2
+
     def test_intervals_are_those_of_the_slice_alone(self, random_graphs, fake_encoder):
         graphs, images = random_graphs(2, 25)
         found = score_annotations(graphs, images=images, model=fake_encoder(), options=Options(bootstrap=200, seed=3))

@@ -70,6 +70,21 @@ class TestByHand:
         assert sgeval.theta([lists[i] for i in order], [truths[i] for i in order], bootstrap=100) == whole
         assert json.dumps([lists, truths]) == before
 
+    def test_whatever_has_rows_will_do(self):
+        """Arrays, tensors and lists of them, tuples: the same numbers. Here 0.3 of 0.1, 0.3 and 0.2 is first, 0.1 last."""
+        import torch
+
+        scores, truths = [[0.1, 0.3, 0.2], [0.1, 0.3, 0.2]], [1, 0]
+        expected = sgeval.theta(scores, truths)
+        assert expected["theta"] == pytest.approx((1 + 1 / 3) / 2)
+        for given in (np.array(scores), torch.tensor(scores, dtype=torch.float64), tuple(map(tuple, scores))):
+            assert sgeval.theta(given, truths) == expected
+        assert sgeval.theta([np.array(row) for row in scores], np.array(truths)) == expected
+        assert (
+            sgeval.theta([torch.tensor(row, dtype=torch.float64) for row in scores], torch.tensor(truths)) == expected
+        )
+        assert sgeval.theta((row for row in scores), iter(truths)) == expected
+
 
 class TestFaults:
     def test_all_at_once(self):
@@ -100,6 +115,12 @@ class TestFaults:
             ({"references": [0, 1]}, r"references: expected one a list of scores \(1\), got 2"),
             ({"predictions": None}, "predictions: expected lists of candidate scores, got null"),
             ({"predictions": [], "references": []}, "expected at least one list of scores, got none"),
+            ({"references": 0}, "for each list of scores the position of the truth, got 0"),
+            ({"references": {0}}, "for each list of scores the position of the truth"),
+            ({"predictions": {"a": [0.1]}}, "predictions: expected lists of candidate scores"),
+            ({"predictions": np.array(3.0)}, "predictions: expected lists of candidate scores"),
+            ({"predictions": [[10**400, 0.1]]}, r"predictions\[0\]\[0\]: expected a finite number of at most 1e100"),
+            ({"predictions": [[1e308, -1e308]]}, r"predictions\[0\]\[0\]: expected a finite number of at most 1e100"),
             ({"images": "photos"}, 'images: only config="graphs" has a use for it'),
             ({"model": "demo"}, 'model: only config="graphs"'),
             ({"limit": 3}, 'limit: only config="graphs"'),

@@ -115,6 +115,25 @@ class TestGraphs:
             == sgeval.relclipscore(graphs, references=graphs, penalty="none", **OPTIONS)["relclipscore"]
         )
 
+    def test_the_same_image_in_two_batches(self, metric, graphs):
+        """Refused as by the core; with "skip" the first stays and the other is counted."""
+        metric.add_batch(references=graphs[:2])
+        metric.add_batch(references=graphs[1:3])
+        with pytest.raises(InvalidInput, match=r"references: expected each id once, got .* 2 times"):
+            metric.compute(bootstrap=20, **OPTIONS)
+        metric.add_batch(references=graphs[:2], on_invalid="skip")
+        metric.add_batch(references=graphs[1:3], on_invalid="skip")
+        found = metric.compute(**OPTIONS)
+        assert (found["n_images"], found["n_invalid"]) == (3, 1)
+
+    def test_a_limit_serves_one_process(self, graphs, tmp_path):
+        """Which rows are the first hangs on how they were dealt out."""
+        several = {"num_process": 2, "experiment_id": "limit", "cache_dir": str(tmp_path)}
+        for rank in range(2):
+            part = evaluate.load(sgeval.path("theta"), "graphs", process_id=rank, **several)
+            with pytest.raises(SgevalError, match="limit: expected none with several processes"):
+                part.compute(references=graphs[rank::2], limit=4, **OPTIONS)
+
     def test_an_option_that_nobody_knows(self, metric, graphs):
         with pytest.raises(SgevalError, match='did you mean "protocol"'):
             metric.compute(references=graphs, protocl="paper", **OPTIONS)

@@ -189,6 +189,7 @@ class TestFaults:
             ({"vocabulary": {"dog": ["on"]}}, "vocabulary: expected .subject, object. with a list of predicates"),
             ({"vocabulary": [{"subject": "dog"}]}, r"vocabulary\[0\].predicate: expected a text, got null"),
             ({"vocabulary": "none.jsonl"}, "none.jsonl"),
+            ({"vocabulary": []}, "vocabulary: expected at least one predicate of a pair of classes, got none"),
         ],
         ids=str,
     )
