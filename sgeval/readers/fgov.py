@@ -178,11 +178,9 @@ def _read(file: Path, paths: Path | None, config: str) -> Iterator[SceneGraph]:
 
 
 def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGraph:
-    image_id = place.at(".image_id").checked(row["image_id"], "a text or a whole number", (str, int))
-    if not str(image_id).strip():
-        raise place.at(".image_id").fault("a text that is not empty", image_id)
+    image_id = place.image_id(row)
     if paths is not None and "file_name" not in row:
-        raise place.at(".image_id").fault(f"one of the ids in {paths.name}", image_id)
+        raise place.at(".image_id").fault(f"one of the ids in {paths.name}", row["image_id"])
     own = place.at(".extra").checked(row.get("extra", {}), "an object", dict)
     extra = {"dataset": row["source"], **own, **_rest("", row, KNOWN[""])}
     objects: list[Object] = []
@@ -201,7 +199,7 @@ def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGra
         for side in ("width", "height")
     )
     return SceneGraph(
-        image_id=str(image_id),
+        image_id=image_id,
         objects=tuple(objects),
         relations=tuple(relations),
         file_name=row["file_name"],

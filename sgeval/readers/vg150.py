@@ -17,16 +17,17 @@ Left out are `boxes_512` (the same boxes, coarser) and `active_object_mask` (the
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, shown
-from sgeval.readers import fields, hdf5
+from sgeval.errors import SgevalError, one_line, shown
+from sgeval.readers import hdf5
 from sgeval.readers.image_data import Picture, read_pictures
+from sgeval.readers.place import Place, quoted
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 if TYPE_CHECKING:
@@ -93,11 +94,11 @@ def read_vg150(
     sgeval.errors.SgevalError: split: expected one of "train", "val", "test", or none, got "validation"
     """
     if config not in CONFIGS:
-        raise SgevalError(f"config: expected one of {fields.quoted(CONFIGS)}, got {shown(config)}")
+        raise SgevalError(f"config: expected one of {quoted(CONFIGS)}, got {shown(config)}")
     if split is not None and split not in SPLITS:
-        raise SgevalError(f"split: expected one of {fields.quoted(SPLITS)}, or none, got {shown(split)}")
+        raise SgevalError(f"split: expected one of {quoted(SPLITS)}, or none, got {shown(split)}")
     if val_rule not in VAL_RULES:
-        raise SgevalError(f"val_rule: expected one of {fields.quoted(VAL_RULES)}, got {shown(val_rule)}")
+        raise SgevalError(f"val_rule: expected one of {quoted(VAL_RULES)}, got {shown(val_rule)}")
     if type(n_val) is not int or n_val < 0:
         raise SgevalError(f"n_val: expected a number of pictures, got {shown(n_val)}")
     return _graphs(_find(Path(data_dir)), split, config, val_rule, n_val)
@@ -117,7 +118,9 @@ def vg150_classes(data_dir: str | Path | None = None) -> Vg150Classes:
 def _find(folder: Path) -> _Files:
     expected = f"{H5_FILES[0]} or {H5_FILES[1]}, and image_data.json"
     if not folder.is_dir():
-        raise SgevalError(f"data_dir: expected a folder that holds {expected} (from {WHERE}), got {shown(str(folder))}")
+        raise SgevalError(
+            f'data_dir: expected a folder that holds {expected} (from {WHERE}), got "{one_line(str(folder))}"'
+        )
 
     def first(*names: str) -> Path | None:
         return next((folder / name for name in names if (folder / name).is_file()), None)
@@ -295,25 +298,21 @@ def _box(box: list[int], longer: int, config: str) -> Box:
 
 def _classes(path: Path | None) -> Vg150Classes:
     if path is None:
-        place = "vg150_classes.json"
-        whole = json.loads((files("sgeval.assets") / place).read_text(encoding="utf-8"))
+        place = Place(Path("vg150_classes.json"))
+        whole = json.loads((files("sgeval.assets") / place.path.name).read_text(encoding="utf-8"))
     else:
-        place, whole = str(path), strict_json.read_file(path)
-    tables = (_table(fields.mapping(whole, place), name, place) for name in ("label", "predicate", "attribute"))
-    return Vg150Classes(*tables)
+        place, whole = Place(path), strict_json.read_file(path)
+    return Vg150Classes(*(_table(place, whole, name) for name in ("label", "predicate", "attribute")))
 
 
-def _table(whole: Mapping[str, Any], name: str, place: str) -> tuple[str, ...]:
+def _table(place: Place, whole: Any, name: str) -> tuple[str, ...]:
     """The names that the numbers of `idx_to_…` stand for: 1, 2, … without a gap."""
     key = f"idx_to_{name}"
-    if key not in whole:
-        raise fields.absent(f"{place}: {key}", "the names by number")
-    table = fields.mapping(whole[key], f"{place}: {key}")
+    table = place.at(key).checked(place.get(whole, key, "the names by number", object), "an object", dict)
     names = [table.get(str(number)) for number in range(1, len(table) + 1)]
     for number, text in enumerate(names, start=1):
-        if not isinstance(text, str):
-            raise fields.fault(f'{place}: {key}["{number}"]', "a name", text)
+        place.at(f'{key}["{number}"]').checked(text, "a name", str)
     back = whole.get(f"{name}_to_idx")
     if isinstance(back, dict) and back != {text: number for number, text in enumerate(names, start=1)}:
-        raise SgevalError(f"{place}: expected {name}_to_idx to say the same as {key}, got another table")
+        raise SgevalError(f"{place.path}: expected {name}_to_idx to say the same as {key}, got another table")
     return tuple(map(str, names))
