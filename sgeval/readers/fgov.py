@@ -181,19 +181,19 @@ def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGra
     image_id = place.image_id(row)
     if paths is not None and "file_name" not in row:
         raise place.at(".image_id").fault(f"one of the ids in {paths.name}", row["image_id"])
-    own = place.at(".extra").checked(row.get("extra", {}), "an object", dict)
-    extra = {"dataset": row["source"], **own, **_rest("", row, KNOWN[""])}
+    own = place.at(".extra").any_json(place.at(".extra").checked(row.get("extra", {}), "an object", dict))
+    extra = {"dataset": row["source"], **own, **_rest(place, "", row, KNOWN[""])}
     objects: list[Object] = []
     for at, item in enumerate(row["objects"]):
         objects.append(_object(place.at(f".objects[{at}]"), item))
-        extra |= _rest(f"/objects/{at}", item, KNOWN["objects"])
+        extra |= _rest(place.at(f".objects[{at}]"), f"/objects/{at}", item, KNOWN["objects"])
     ids = {item.id for item in objects}
     if len(ids) < len(objects):
         raise place.at(".objects").fault("each object_id once", [item.id for item in objects])
     relations: list[Relation] = []
     for at, item in enumerate(row["relations"]):
         relations.append(_relation(place.at(f".relationships[{at}]"), item, ids))
-        extra |= _rest(f"/relations/{at}", item, KNOWN["relations"])
+        extra |= _rest(place.at(f".relationships[{at}]"), f"/relations/{at}", item, KNOWN["relations"])
     width, height = (
         place.at(f".{side}").checked(row[side], "a whole number of pixels", int) if row.get(side) is not None else None
         for side in ("width", "height")
@@ -246,6 +246,10 @@ def _relation(place: Place, item: Mapping[str, Any], ids: set[int]) -> Relation:
     )
 
 
-def _rest(pointer: str, item: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+def _rest(place: Place, pointer: str, item: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
     """What the form does not know, by JSON pointer."""
-    return {f"{pointer}/{pointer_step(key)}": value for key, value in item.items() if key not in known}
+    return {
+        f"{pointer}/{pointer_step(key)}": place.at(f".{key}").any_json(value)
+        for key, value in item.items()
+        if key not in known
+    }

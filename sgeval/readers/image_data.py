@@ -3,11 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from sgeval.errors import shown
-from sgeval.readers.fields import absent, pixels, text, text_id
-from sgeval.readers.json_records import read_records
+from msgspec import Meta
+
+from sgeval.errors import SgevalError, shown
+from sgeval.readers.json_records import read_typed
+from sgeval.readers.place import LARGEST, Place
+
+Entry = dict[str, str | Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST)] | float | bool | None]
+"""An entry as published: plain values by name."""
 
 FOLDERS = re.compile(r"/(VG_100K(?:_2)?/[0-9A-Za-z_-]{1,80}\.(?:jpg|jpeg|png))$")
 
@@ -24,24 +29,32 @@ class Picture(NamedTuple):
 
 def read_pictures(path: Path, id_keys: tuple[str, ...] = ("image_id",), hint: str = "") -> Iterator[Picture]:
     """All entries, in file order; the first of `id_keys` that an entry has is its id. Raises `SgevalError`."""
-    for index, (_, entry) in enumerate(read_records(path)):
-        place = f"{path}: record {index}"
-        key = next((key for key in id_keys if key in entry), None)
-        if key is None:
-            raise absent(f"{place}.{id_keys[0]}", "the id of a picture", hint)
-        image_id = text_id(entry[key], f"{place}.{key}")
-        place = f"{place} (image_id {shown(image_id)})"
-        yield Picture(
-            image_id=image_id,
-            file_name=file_name(text(entry, "url", place)),
-            width=pixels(entry, "width", place),
-            height=pixels(entry, "height", place),
-            extra={
-                name: value
-                for name, value in entry.items()
-                if value is not None and name not in (key, "width", "height")
-            },
-        )
+    whole = Place(path)
+    for index, entry in enumerate(read_typed(path, Entry)):
+        try:
+            picture = _picture(entry, id_keys, whole, whole, hint)
+        except SgevalError:  # once more, to say where
+            place = Place(path, f"record {index}")
+            key = next((key for key in id_keys if key in entry), "")
+            picture = _picture(entry, id_keys, place, place.at(f" (image_id {shown(str(entry.get(key)))})"), hint)
+        yield picture
+
+
+def _picture(entry: dict[str, Any], id_keys: tuple[str, ...], record: Place, place: Place, hint: str) -> Picture:
+    key = next((key for key in id_keys if key in entry), None)
+    if key is None:
+        raise record.at(f".{id_keys[0]}").fault("the id of a picture", hint=hint)
+    return Picture(
+        image_id=record.at(f".{key}").text_id(entry[key]),
+        file_name=file_name(place.text(entry, "url")),
+        width=place.pixels(entry, "width"),
+        height=place.pixels(entry, "height"),
+        extra={
+            name: value if type(value) is str else place.at(f".{name}").any_json(value)
+            for name, value in entry.items()
+            if value is not None and name not in (key, "width", "height")
+        },
+    )
 
 
 def file_name(url: str | None) -> str | None:

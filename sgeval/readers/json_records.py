@@ -1,7 +1,9 @@
-"""Files that are one long JSON list of objects, record by record: memory holds one record, not the file.
+"""Files that are one long JSON list of objects, record by record: memory holds one block, not the file.
 
-Each record is parsed by `strict_json`, so what is refused there is refused here. A `.zip` with one JSON file in it is
-read in place, without unpacking it to disk.
+`read_records` parses each record by `strict_json`, so what is refused there is refused here. `read_typed` takes whole blocks
+through msgspec into a given type, some twenty times as fast, and record by record through `strict_json` whatever does not
+fit the type or might be ambiguous: what it refuses is the same, and so is what it says. A `.zip` with one JSON file in it
+is read in place, without unpacking it to disk.
 """
 
 import io
@@ -12,16 +14,27 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
+
+import msgspec
+import numpy as np
 
 from sgeval import strict_json
 from sgeval.errors import SgevalError, shown
 
-BLOCK = 2**20
+T = TypeVar("T")
+
+BLOCK = 2**18
+GUESSES = 32
 MAX_RECORD = strict_json.MAX_LINE_BYTES
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _FINDER = json.JSONDecoder()
+
+_START = re.compile(r'\{[ \t\r\n]*"[^"\\]{1,40}"')
+"""How a record begins, up to its first key."""
+_BEFORE = re.compile(r"\}[ \t\r\n]*,[ \t\r\n]*\Z")
+"""What stands before a record that is not the first."""
 
 
 def read_records(path: Path) -> Iterator[tuple[str, Any]]:
@@ -32,25 +45,55 @@ def read_records(path: Path) -> Iterator[tuple[str, Any]]:
     `strict_json.parse` refuses.
     """
     with _opened(path) as file:
-        window = _Window(file, path)
-        if window.next_character() != "[":
-            raise SgevalError(f"{path}: expected a list of records, got {shown(window.text[window.at :][:BLOCK], 40)}")
-        window.at += 1
-        index = 0
-        if window.next_character() != "]":
-            while True:
-                yield window.record(f"{path}: record {index}")
+        window, index = _Window(file, path), 0
+        while window.enter(index):
+            yield window.record(f"{path}: record {index}")
+            index += 1
+
+
+def read_typed(path: Path, kind: type[T]) -> Iterator[T | dict[str, Any]]:
+    """The objects of a JSON list in file order, each as a `kind`, else as the dictionary that `read_records` gives.
+
+    `kind` is a type of msgspec's without fields of any type, so that it bounds nesting and numbers: a struct that forbids
+    unknown fields and whose optional fields are UNSET by default, or a dictionary of plain values. The last record of a file,
+    and some next to one that does not fit, come as dictionaries although they fit. Raises `SgevalError` as `read_records`.
+    """
+    decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
+    with _opened(path) as file:
+        window, index = _Window(file, path), 0
+        while window.enter(index):
+            values = window.block(decoder)
+            if values:
+                yield from values
+                index += len(values)
+            else:
+                yield window.record(f"{path}: record {index}")[1]
                 index += 1
-                mark = window.next_character()
-                if mark not in (",", "]"):
-                    got = shown(mark) if mark else "the end of the file"
-                    raise SgevalError(f'{path}: after record {index - 1}: expected "," or "]", got {got}')
-                if mark == "]":
-                    break
-                window.at += 1
-        window.at += 1
-        if mark := window.next_character():
-            raise SgevalError(f"{path}: expected the end of the file after the list, got {shown(mark)}")
+
+
+def typed_block(text: str, decoder: "msgspec.json.Decoder[list[T]]") -> list[T] | None:
+    """The values of a JSON list when they are of the decoder's type and each key stands once; else nothing.
+
+    msgspec takes the last of doubled keys without a word. So the values are written anew and the colons counted: one stands
+    at each key, the others in texts, which are written in full both times. With a doubled key the given text has more.
+    Only a colon that is written as an escape could make up for that, so texts with one are left alone.
+
+    >>> decoder = msgspec.json.Decoder(list[dict[str, int]])
+    >>> typed_block('[{"a": 1}]', decoder), typed_block('[{"a": 1, "a": 2}]', decoder)
+    ([{'a': 1}], None)
+    """
+    if "\\" in text and "\\u003" in text:
+        return None
+    try:
+        data = text.encode()
+        values = decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return values if _colons(msgspec.json.encode(values)) == _colons(data) else None
+
+
+def _colons(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(":")))  # ten times as fast as data.count(b":")
 
 
 class _Window:
@@ -59,6 +102,62 @@ class _Window:
     def __init__(self, file: TextIO, path: Path) -> None:
         self.file, self.path = file, path
         self.text, self.at, self.n_read = "", 0, 0
+        self.first_key = ""
+        """How the first record begins; all are expected to."""
+        self.one_by_one = 0
+        """The records before this character of the file are not taken in blocks."""
+
+    def enter(self, index: int) -> bool:
+        """Go to the start of the record with this number. False when the list, and with it the file, has ended."""
+        mark = self.next_character()
+        if index == 0:
+            if mark != "[":
+                got = shown(self.text[self.at :][:BLOCK], 40)
+                raise SgevalError(f"{self.path}: expected a list of records, got {got}")
+            self.at += 1
+            if (mark := self.next_character()) != "]":
+                return True
+        elif mark not in (",", "]"):
+            got = shown(mark) if mark else "the end of the file"
+            raise SgevalError(f'{self.path}: after record {index - 1}: expected "," or "]", got {got}')
+        self.at += 1
+        if mark == ",":
+            return True
+        if mark := self.next_character():
+            raise SgevalError(f"{self.path}: expected the end of the file after the list, got {shown(mark)}")
+        return False
+
+    def block(self, decoder: "msgspec.json.Decoder[list[T]]") -> list[T] | None:
+        """As many whole records as the window holds, if they are sound and of a type.
+
+        Where a record begins is guessed from how the first one does. A wrong guess does no harm: what stands between two
+        brackets either is a list of whole records, and then also the next part of the file's, or is no JSON.
+        """
+        if self.next_character() != "{" or self.n_read - len(self.text) + self.at < self.one_by_one:
+            return None
+        if len(self.text) - self.at < BLOCK:
+            self._more()
+        if not self.first_key and (first := _START.match(self.text, self.at)):
+            self.first_key = first[0]
+        start = self.n_read - len(self.text)
+        end = self._last_record()
+        values = typed_block(f"[{self.text[self.at : end]}]", decoder) if end else None
+        if values is None:
+            self.one_by_one = start + (end or len(self.text))
+            return None
+        self.at = end
+        return values
+
+    def _last_record(self) -> int:
+        """Where the last record but one ends in the window, by a guess; 0 where none is found."""
+        cut = len(self.text)
+        for _ in range(GUESSES if self.first_key else 0):
+            cut = self.text.rfind(self.first_key, self.at + 1, cut)
+            if cut < 0:
+                break
+            if before := _BEFORE.search(self.text, max(self.at, cut - 80), cut):
+                return before.start() + 1
+        return 0
 
     def next_character(self) -> str:
         """The next character that is no blank, without going past it; "" at the end."""
@@ -112,11 +211,11 @@ def _opened(path: Path) -> Iterator[TextIO]:
     """The text of a file, or of the one JSON file in a zip archive."""
     try:
         if path.suffix.lower() != ".zip":
-            with path.open(encoding="utf-8-sig", newline="") as file:
+            with path.open(encoding="utf-8-sig", newline="\n") as file:
                 yield file
             return
         with zipfile.ZipFile(path) as archive, archive.open(_member(archive, path)) as raw:
-            yield io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            yield io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n")
     except UnicodeDecodeError:
         raise SgevalError(f"{path}: expected UTF-8 text, got bytes that are none") from None
     except (zipfile.BadZipFile, zlib.error, EOFError) as damage:

@@ -108,6 +108,15 @@ class Place:
             raise self.at(".image_id").fault("a text that is not empty", image_id)
         return str(image_id)
 
+    def any_json(self, value: Any) -> Any:
+        """A value of any kind, for `extra`; its whole numbers have 64 bits at most."""
+        if type(value) is int and not is_kind(value, int):
+            raise self.fault("a number that fits 64 bits", value)
+        if isinstance(value, (list, dict)):
+            for step, entry in value.items() if isinstance(value, dict) else enumerate(value):
+                self.at(f".{step}" if isinstance(value, dict) else f"[{step}]").any_json(entry)
+        return value
+
     def pixels(self, owner: dict[str, Any], key: str) -> int | None:
         """A width or height in whole pixels, if there is one."""
         value = owner.get(key)

@@ -149,11 +149,13 @@ class _Source:
         relations = place.get(record, "relations", "a list of relations", list)
         if len(boxes) != len(segments):
             raise place.at(".annotations").fault(f"one box for each of the {len(segments)} segments_info", len(boxes))
-        extra = {"coco_image_id": record["coco_image_id"]} if record.get("coco_image_id") is not None else {}
+        coco_id = place.at(".coco_image_id").any_json(record.get("coco_image_id"))
+        extra = {"coco_image_id": coco_id} if coco_id is not None else {}
         for position, (segment, box) in enumerate(zip(segments, boxes)):
             theirs = segment.get("category_id") if isinstance(segment, dict) else None
             if theirs is not None and isinstance(box, dict) and theirs != box.get("category_id"):
-                extra[f"/objects/{position}/segment_category_id"] = theirs
+                at = place.at(f".segments_info[{position}].category_id")
+                extra[f"/objects/{position}/segment_category_id"] = at.any_json(theirs)
         return SceneGraph(
             image_id=image_id,
             objects=tuple(self._object(at, *pair, place) for at, pair in enumerate(zip(segments, boxes))),

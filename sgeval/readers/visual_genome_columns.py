@@ -1,0 +1,185 @@
+"""Visual Genome as Arrow tables, without a Python object for each object and relation on the way.
+
+The rows are those of the records that `read_visual_genome` gives, in the columns of a picture's record; what Visual Genome
+does not have is null, a list without entries is empty, `category_id` and `predicate_id` are -1, and `extra` is a JSON text.
+"""
+
+import gc
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate, chain, islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sgeval.readers.visual_genome import VisualGenomeConfig, find, joined_pictures
+from sgeval.readers.visual_genome_join import Joined
+from sgeval.readers.visual_genome_records import Mention, Row, names_of
+
+ROWS = 1000
+"""Pictures of a batch."""
+
+_TEXTS = pa.list_(pa.string())
+_ROLES = pa.list_(pa.struct([("role", pa.string()), ("value", pa.string())]))
+_PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+_CODE = pa.struct([("size", pa.list_(pa.int32(), 2)), ("counts", pa.string())])
+_OBJECT = pa.struct(
+    [
+        ("id", pa.int64()),
+        ("category", pa.string()),
+        ("category_id", pa.int32()),
+        ("names", _TEXTS),
+        ("synsets", _TEXTS),
+        ("merged_ids", pa.list_(pa.int64())),
+        ("is_thing", pa.bool_()),
+        ("iscrowd", pa.bool_()),
+        ("attributes", _TEXTS),
+        ("attribute_types", _TEXTS),
+        ("level", pa.string()),
+        ("roles", _ROLES),
+        ("bbox", pa.list_(pa.float64(), 4)),
+        ("area", pa.float64()),
+        ("segment_id", pa.int64()),
+        ("segmentation", _CODE),
+    ]
+)
+_RELATION = pa.struct(
+    [
+        ("id", pa.int64()),
+        ("subject_id", pa.int64()),
+        ("object_id", pa.int64()),
+        ("predicate", pa.string()),
+        ("predicate_id", pa.int32()),
+        ("type", pa.string()),
+        ("synsets", _TEXTS),
+        ("score", pa.float64()),
+        ("roles", _ROLES),
+    ]
+)
+SCHEMA = pa.schema(
+    [
+        ("image", _PICTURE),
+        ("image_id", pa.string()),
+        ("file_name", pa.string()),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("source", pa.string()),
+        ("video_id", pa.string()),
+        ("frame_index", pa.int32()),
+        ("panoptic_map", _PICTURE),
+        ("objects", pa.list_(_OBJECT)),
+        ("relations", pa.list_(_RELATION)),
+        ("extra", pa.string()),
+    ]
+)
+"""The columns of a picture's record. `image` and `panoptic_map` are null: whoever has the pictures puts them in."""
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_SIDES = attrgetter("x", "y", "w", "h")
+OUTSIDE = pa.scalar(-1, pa.int32())
+"""The id of a class that is on no list."""
+
+
+def read_columns(
+    data_dir: str | Path, *, config: VisualGenomeConfig = "v1.4", rows: int = ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The records of `read_visual_genome` as batches of `rows` pictures in the columns of `SCHEMA`, in the same order.
+
+    Memory holds one batch. Raises `SgevalError` as `read_visual_genome`.
+    """
+    files, form = find(data_dir, config)
+    return _batches(joined_pictures(files, form), rows)
+
+
+def _batches(pictures: Iterator[Joined], rows: int) -> Iterator[pa.RecordBatch]:
+    while True:
+        with _without_gc():
+            batch = _batch(list(islice(pictures, rows)))
+        if not batch.num_rows:
+            return
+        yield batch
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """No search for cycles: there are none in a batch, and looking for them takes a quarter of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _batch(joined: list[Joined]) -> pa.RecordBatch:
+    extras = [_JSON(entry.extra) if entry.extra else None for entry in joined]
+    columns = {
+        "image_id": pa.array([entry.image_id for entry in joined], pa.string()),
+        "file_name": pa.array([entry.picture.file_name for entry in joined], pa.string()),
+        "width": pa.array([entry.picture.width for entry in joined], pa.int32()),
+        "height": pa.array([entry.picture.height for entry in joined], pa.int32()),
+        "source": pa.repeat("visual_genome", len(joined)),
+        "objects": _lists([entry.objects for entry in joined], _objects),
+        "relations": _lists([entry.relations for entry in joined], lambda rows: _relations(rows, joined)),
+        "extra": pa.array(extras, pa.string()),
+    }
+    return pa.RecordBatch.from_arrays(_filled(columns, SCHEMA, len(joined)), schema=SCHEMA)
+
+
+def _lists(lists: list[list[Any]], build: Any) -> pa.ListArray:
+    """A column of lists, whose entries are built in one go."""
+    offsets = pa.array(list(accumulate(map(len, lists), initial=0)), pa.int32())
+    return pa.ListArray.from_arrays(offsets, build(list(chain.from_iterable(lists))))
+
+
+def _objects(items: list[Mention]) -> pa.StructArray:
+    names = [names_of(item) for item in items]
+    columns = {
+        "id": pa.array([item.object_id for item in items], pa.int64()),
+        "category": pa.array([texts[0] if texts else "" for texts in names], pa.string()),
+        "category_id": pa.repeat(OUTSIDE, len(items)),
+        "names": _texts(names),
+        "synsets": _texts([item.synsets or () for item in items]),
+        "merged_ids": pa.array([item.merged_object_ids or () for item in items], pa.list_(pa.int64())),
+        "attributes": _texts([item.attributes or () for item in items]),
+        "roles": _no_roles(len(items)),
+        "bbox": _boxes(items),
+    }
+    return pa.StructArray.from_arrays(_filled(columns, _OBJECT, len(items)), fields=list(_OBJECT))
+
+
+def _relations(rows: list[Row], joined: list[Joined]) -> pa.StructArray:
+    columns = {
+        "id": pa.array([row.relationship_id for row in rows], pa.int64()),
+        "subject_id": pa.array(list(chain.from_iterable(entry.subject_ids for entry in joined)), pa.int64()),
+        "object_id": pa.array(list(chain.from_iterable(entry.object_ids for entry in joined)), pa.int64()),
+        "predicate": pa.array([row.predicate for row in rows], pa.string()),
+        "predicate_id": pa.repeat(OUTSIDE, len(rows)),
+        "synsets": _texts([row.synsets or () for row in rows]),
+        "roles": _no_roles(len(rows)),
+    }
+    return pa.StructArray.from_arrays(_filled(columns, _RELATION, len(rows)), fields=list(_RELATION))
+
+
+def _texts(lists: list[tuple[str, ...]]) -> pa.ListArray:
+    return pa.array(lists, _TEXTS)
+
+
+def _no_roles(count: int) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), count + 1), pa.array([], _ROLES.value_type))
+
+
+def _boxes(items: list[Mention]) -> pa.Array:
+    values = pa.array(list(chain.from_iterable(map(_SIDES, items))), pa.float64())
+    mask = pa.array([item.x is None for item in items]) if values.null_count else None
+    return pa.FixedSizeListArray.from_arrays(values, 4, mask=mask)
+
+
+def _filled(columns: dict[str, pa.Array], fields: Iterable[pa.Field], count: int) -> list[pa.Array]:
+    """All columns in order; those that are not given are null."""
+    return [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in fields]

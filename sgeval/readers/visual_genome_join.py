@@ -1,0 +1,247 @@
+"""One picture of Visual Genome, joined from its records in up to three files (`visual_genome` says by which rules)."""
+
+from collections.abc import Mapping
+from sys import intern
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from sgeval.errors import SgevalError
+from sgeval.readers.image_data import Picture, file_name
+from sgeval.readers.visual_genome_records import Form, Mention, Row, Sourced, names_of, raw
+from sgeval.records import Box, Object, Relation, SceneGraph
+
+ENDS = ("subject", "object")
+
+
+class Joined:
+    """One picture: `objects` and `relations` as they are written, and what the join found out about them.
+
+    `subject_ids` and `object_ids` are the ends of the relations, all of them ids of `objects`; `picture` is the entry of
+    `image_data.json`, if need be made up, and `extra` all that has no place of its own.
+    """
+
+    def __init__(
+        self,
+        objects: Sourced | None,
+        relationships: Sourced | None,
+        attributes: Sourced | None,
+        form: Form,
+        pictures: Mapping[str, Picture],
+    ) -> None:
+        self.form = form
+        self.extra: dict[str, Any] = {}
+        self.objects: list[Mention] = []
+        self.relations: list[Row] = []
+        self.subject_ids: list[int] = []
+        self.object_ids: list[int] = []
+        self.positions: dict[int, int] = {}
+        """The position of the first object with an id."""
+        self.attributes: dict[int, list[str]] = {}
+        """What attributes.json adds, by position."""
+        self.merged: dict[int, dict[int, None]] = {}
+        """Of each object: the ids merged into it, in order of appearance."""
+        self.merged_into: dict[int, int] = {}
+        drives = objects or attributes
+        self.image_id = (drives or relationships).image_id  # type: ignore[union-attr]
+        self.url: str | None = None
+        if drives is not None:
+            self._take_objects(drives)
+        if objects is not None and attributes is not None:
+            self._take_attributes(attributes)
+        if relationships is not None:
+            self._take_relations(relationships)
+        self._finish()
+        self.picture = pictures.get(self.image_id) or Picture(self.image_id, file_name(self.url), None, None, {})
+        extra = dict(self.picture.extra)
+        if self.url is not None and self.url != extra.setdefault("url", self.url):
+            extra["image_url"] = self.url
+        self.extra = extra | self.extra
+
+    def graph(self) -> SceneGraph:
+        """The picture as a record."""
+        return SceneGraph(
+            image_id=self.image_id,
+            objects=tuple(map(_object, self.objects)),
+            relations=tuple(map(_relation, self.relations, self.subject_ids, self.object_ids)),
+            file_name=self.picture.file_name,
+            width=self.picture.width,
+            height=self.picture.height,
+            source="visual_genome",
+            extra=self.extra,
+        )
+
+    def _finish(self) -> None:
+        """Give each object what others say belongs to it."""
+        for object_id, merged in self.merged.items():
+            position = self.positions.get(object_id)
+            if position is not None and tuple(merged) != self.objects[position].merged_object_ids:
+                self.objects[position] = replace(self.objects[position], merged_object_ids=tuple(merged))
+        for position, more in self.attributes.items():
+            item = self.objects[position]
+            self.objects[position] = replace(item, attributes=(item.attributes or ()) + tuple(more))
+
+    def _take_objects(self, source: Sourced) -> None:
+        record = source.record
+        self.url = record.image_url or None
+        key = "attributes" if record.objects is UNSET else "objects"
+        self.objects = list(_listed(source, key))
+        positions = self.positions
+        for position, item in enumerate(self.objects):
+            if item.names is UNSET and item.name is UNSET:
+                raise _nameless(source, f"{key}[{position}]")
+            first = positions.setdefault(item.object_id, position)
+            if first != position:
+                self.extra[f"/objects/{position}/repeats"] = f"objects[{first}]"
+            if item.merged_object_ids:
+                self._merge(item)
+
+    def _merge(self, item: Mention) -> None:
+        for merged_id in item.merged_object_ids or ():
+            self.merged.setdefault(item.object_id, {})[merged_id] = None
+            self.merged_into.setdefault(merged_id, item.object_id)
+
+    def _take_attributes(self, source: Sourced) -> None:
+        """The attributes of objects that are already there. An entry whose object is nowhere is kept in `extra`."""
+        homeless = []
+        for index, item in enumerate(_listed(source, "attributes")):
+            if item.names is UNSET and item.name is UNSET:
+                raise _nameless(source, f"attributes[{index}]")
+            if item.merged_object_ids:
+                self._merge(item)
+            position = self.positions.get(item.object_id)
+            if position is None and (position := self.positions.get(self._root(item.object_id))) is None:
+                homeless.append(source.place.at(f".attributes[{index}]").any_json(raw(item)))
+                continue
+            if item.attributes:
+                self.attributes.setdefault(position, []).extend(item.attributes)
+            if more := self._beyond(item, self.objects[position]):
+                self.extra.setdefault(f"/objects/{position}/in_attributes", []).append(more)
+        if homeless:
+            self.extra["attributes_without_object"] = homeless
+
+    def _take_relations(self, source: Sourced) -> None:
+        self.relations = rows = _listed(source, "relationships")
+        ends: list[Mention] = []
+        for row in rows:
+            ends += row.subject, row.object
+        for item in ends:
+            if item.merged_object_ids:
+                self._merge(item)
+        ids = [item.object_id for item in ends]
+        if not self.positions.keys() >= {*ids}:
+            self._add_ends_without_object(ends)
+        said = {object_id: _said(self.objects[position]) for object_id, position in self.positions.items()}
+        for index, item in enumerate(ends):
+            if said.get(item.object_id) != (item.x, item.y, item.w, item.h, item.name, item.synsets):
+                ids[index] = self._differing_end(index, item, source)
+        self.subject_ids, self.object_ids = ids[::2], ids[1::2]
+
+    def _differing_end(self, index: int, item: Mention, source: Sourced) -> int:
+        """The object of an end that may say something else; if it does, that goes to `extra`."""
+        if item.names is UNSET and item.name is UNSET:
+            raise _nameless(source, f"relationships[{index // 2}].{ENDS[index % 2]}")
+        root = item.object_id if item.object_id in self.positions else self._root(item.object_id)
+        if more := self._beyond(item, self.objects[self.positions[root]]):
+            self.extra[f"/relations/{index // 2}/{ENDS[index % 2]}"] = more
+        return root
+
+    def _add_ends_without_object(self, ends: list[Mention]) -> None:
+        found: dict[int, tuple[str, Mention]] = {}
+        for index, item in enumerate(ends):
+            found.setdefault(item.object_id, (f"relationships[{index // 2}].{ENDS[index % 2]}", item))
+        for object_id in list(found):
+            root = self._root(object_id)
+            if root not in self.positions:
+                where, item = found.get(root) or found[object_id]  # merged into what no file has: it stands for itself
+                position = self.positions[item.object_id] = len(self.objects)
+                self.extra[f"/objects/{position}/found_in"] = where
+                self.objects.append(item)
+
+    def _root(self, object_id: int) -> int:
+        """The object that an id stands for: its own, else the one it was merged into, however often."""
+        seen: set[int] = set()
+        while object_id not in self.positions and object_id not in seen and object_id in self.merged_into:
+            seen.add(object_id)
+            object_id = self.merged_into[object_id]
+        for step in seen - {object_id}:  # so that long chains are walked once
+            self.merged_into[step] = object_id
+        return object_id
+
+    def _beyond(self, item: Mention, owner: Mention) -> dict[str, Any]:
+        """What another mention of an object says beyond it. To say less, or the first name alone, is nothing beyond."""
+        more: dict[str, Any] = {}
+        if item.object_id != owner.object_id:
+            more["object_id"] = item.object_id
+        if item.x is not None:
+            if item.x != owner.x:
+                more["x"] = item.x
+            if item.y != owner.y:
+                more["y"] = item.y
+            if item.w != owner.w:
+                more["w"] = item.w
+            if item.h != owner.h:
+                more["h"] = item.h
+        names, theirs = names_of(item), names_of(owner)
+        if names != theirs and names != theirs[: len(names)]:
+            entry = raw(item)
+            more |= {key: entry[key] for key in self.form.names if key in entry}
+        synsets = item.synsets or ()
+        if synsets != owner.synsets and synsets != (owner.synsets or ())[: len(synsets)]:
+            more["synsets"] = list(synsets)
+        return more
+
+
+def _listed(source: Sourced, key: str) -> list[Any]:
+    """The list under a key that a record must have."""
+    entries = getattr(source.record, key)
+    if entries is UNSET:
+        raise source.place.at(f".{key}").fault("a list")
+    return entries  # type: ignore[no-any-return]
+
+
+def _nameless(source: Sourced, where: str) -> SgevalError:
+    return source.place.at(f".{where}.names").fault("a list of texts")
+
+
+def _said(item: Mention) -> tuple[Any, ...]:
+    """What most ends repeat of their object, to see it at one glance."""
+    names = item.names
+    name = item.name if names is UNSET else names[0] if len(names) == 1 else None
+    return item.x, item.y, item.w, item.h, None if name is UNSET else name, item.synsets
+
+
+def box_of(item: Mention) -> Box | None:
+    """The box of a mention: x, y, width and height in pixels."""
+    if item.x is None:
+        return None
+    return float(item.x), float(item.y), float(item.w), float(item.h)
+
+
+def _object(item: Mention) -> Object:
+    names = _interned(names_of(item))
+    return Object(
+        id=item.object_id,
+        category=names[0] if names else "",
+        bbox=box_of(item),
+        names=names,
+        synsets=_interned(item.synsets),
+        merged_ids=item.merged_object_ids or (),
+        attributes=_interned(item.attributes),
+    )
+
+
+def _relation(row: Row, subject_id: int, object_id: int) -> Relation:
+    return Relation(
+        subject_id=subject_id,
+        object_id=object_id,
+        predicate=intern(row.predicate),
+        id=row.relationship_id,
+        synsets=_interned(row.synsets),
+    )
+
+
+def _interned(texts: tuple[str, ...] | UnsetType) -> tuple[str, ...]:
+    """Texts that many records share, each held in memory once."""
+    return tuple(map(intern, texts)) if texts else ()
