@@ -1,7 +1,7 @@
 """Files that are one long JSON list of objects, record by record: memory holds one block, not the file.
 
 `read_records` parses each record by `strict_json`, so what is refused there is refused here. `read_typed` takes whole blocks
-through msgspec into a given type, some twenty times as fast, and record by record through `strict_json` whatever does not
+through msgspec into a given type, several times as fast, and record by record through `strict_json` whatever does not
 fit the type or might be ambiguous: what it refuses is the same, and so is what it says. A `.zip` with one JSON file in it
 is read in place, without unpacking it to disk.
 """
