@@ -78,7 +78,7 @@ def read_visual_genome(data_dir: str | Path, *, config: VisualGenomeConfig = "v1
     `(x, y, width, height)` in absolute pixels, unclipped, or None. `file_name` is `VG_100K/…` or `VG_100K_2/…` as the
     address says. `extra` holds `url`, `coco_id`, `flickr_id`, and what the module says by JSON pointer.
 
-    Memory holds one record of each file, `image_data.json`, and, zipped, what came too early when the files differ in order.
+    Memory holds one block of each file, `image_data.json`, and, zipped, what came too early when the files differ in order.
 
     Raises `SgevalError`: at once for an unknown config and for files that are not there; while reading, for a file that is
     not in the form, with file, record, what was expected and what stands there.
