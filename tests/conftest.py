@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytest.register_assert_rewrite("cache_kit", "report_kit", "resume_kit", "row_kit", "theta_kit")
+pytest.register_assert_rewrite("cache_kit", "report_kit", "resume_kit", "row_kit", "theta_kit", "vg150_kit")
 
 
 class FakeEncoder:

@@ -10,6 +10,17 @@ def parts(result):
     return dict(part.split(":", 1) for part in result["signature"].split("|"))
 
 
+def put_at(whole, path, value):
+    """Put a value at a place of nested lists and mappings; `...` takes the key away."""
+    owner = whole
+    for step in path[:-1]:
+        owner = owner[step]
+    if value is ...:
+        del owner[path[-1]]
+    else:
+        owner[path[-1]] = value
+
+
 def forked(work) -> int:
     """Start work in a forked child, and do not wait: the child's process number."""
     pid = os.fork()

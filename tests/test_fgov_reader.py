@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit import put_at
 
 from sgeval.errors import SgevalError
 from sgeval.images import image_sources
@@ -261,13 +262,7 @@ def put(value: Any, *path: Any) -> Callable[[Any], None]:
     """A change that puts a value at a place, or takes the key away when the value is `...`."""
 
     def change(whole: Any) -> None:
-        owner = whole
-        for step in path[:-1]:
-            owner = owner[step]
-        if value is ...:
-            del owner[path[-1]]
-        else:
-            owner[path[-1]] = value
+        put_at(whole, path, value)
 
     return change
 

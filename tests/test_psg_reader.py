@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit import put_at
 
 from sgeval.errors import SgevalError
 from sgeval.readers.psg import psg_classes, read_psg, read_psg_file
@@ -227,13 +228,7 @@ def put(value: Any, *path: Any) -> Any:
     """A change that puts a value at a place of the first record, or takes the key away when the value is `...`."""
 
     def change(whole: Any) -> None:
-        owner = whole["data"][0]
-        for step in path[:-1]:
-            owner = owner[step]
-        if value is ...:
-            del owner[path[-1]]
-        else:
-            owner[path[-1]] = value
+        put_at(whole["data"][0], path, value)
 
     return change
 

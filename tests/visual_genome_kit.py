@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kit import put_at
+
 from sgeval.records import Object, Relation, SceneGraph
 
 DATA = Path(__file__).parent / "data" / "visual_genome"
@@ -82,13 +84,7 @@ def folder(path: Path, **changes: Any) -> Path:
 def changed(stem: str, *path: Any, value: Any) -> dict[str, Any]:
     """The content of one file with a value put at a place; `...` takes the key away."""
     whole = content(stem)
-    owner = whole
-    for step in path[:-1]:
-        owner = owner[step]
-    if value is ...:
-        del owner[path[-1]]
-    else:
-        owner[path[-1]] = value
+    put_at(whole, path, value)
     return {stem: whole}
 
 

@@ -144,12 +144,9 @@ class Theta(sgeval.hub.module.Module):
     def _of_lists(
         self, predictions: list[list[float]], references: list[int], options: dict[str, Any], return_items: bool
     ) -> dict[str, Any]:
-        n_invalid = references.count(_LEFT_OUT)
-        if n_invalid:
+        if _LEFT_OUT in references:
             options["on_invalid"] = "skip"
         chosen = sgeval.alignment.make_options(options)
         chosen.check_for_lists()
-        found = sgeval.alignment.lists.check_lists(
-            predictions, references, chosen
-        )  # those left out fail again, and count
-        return sgeval.alignment.lists.result_of_lists(found, chosen, return_items)
+        # The lists that were left out are faulty still: they fail again here, and are counted.
+        return sgeval.alignment.lists.theta_of_lists(predictions, references, chosen, return_items)

@@ -74,8 +74,7 @@ def score_graphs(
         items: Sequence[Item] = each.items
         if isinstance(outcome, BadImage):
             broken.append(of_image(row.image_id, str(outcome)))
-            picture = broken_picture(opened.pictures[index], str(outcome))
-            row = picture.row
+            row = broken_picture(opened.pictures[index], str(outcome)).row
             items = [replace(item, status="bad_image", reason=str(outcome)) for item in items]
         elif outcome is not None and (not broken or options.on_bad_image == "skip"):
             items = each.answered(outcome, answers.pop(index), features)

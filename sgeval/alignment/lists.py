@@ -45,8 +45,8 @@ def check_lists(predictions: Any, references: Any, options: Options) -> Lists:
     if len(rows) != len(truths):
         raise SgevalError(f"references: expected one a list of scores ({len(rows)}), got {len(truths)}")
     rows = [_plain(row) for row in rows]
-    if _all_sound(rows, truths):  # a look at all of them at once; faults are looked for one by one
-        return _lists(rows, truths, range(len(rows)), 0)
+    if (sound := _all_at_once(rows, truths)) is not None:  # else faults are looked for one by one
+        return sound
     kept: list[int] = []
     faults: list[str] = []
     for index, (scores, truth) in enumerate(zip(rows, truths, strict=True)):
@@ -98,18 +98,18 @@ def _plain(given: Any) -> Any:
     return given.tolist() if hasattr(given, "tolist") else given
 
 
-def _all_sound(rows: Sequence[Any], truths: Sequence[Any]) -> bool:
-    """Whether nothing is wrong with plain lists of plain numbers. False also where that cannot be told so quickly."""
+def _all_at_once(rows: Sequence[Any], truths: Sequence[Any]) -> Lists | None:
+    """Plain lists of plain numbers with which nothing is wrong; `None` also where that cannot be told so quickly."""
     if {*map(type, rows)} - {list, tuple} or {*map(type, truths)} - {int} or not all(map(len, rows)):
-        return False
+        return None
     if {*map(type, chain.from_iterable(rows))} - {int, float}:
-        return False
+        return None
     try:
         found = _lists(rows, truths, range(len(rows)), 0)
     except OverflowError:  # a whole number beyond any float
-        return False
+        return None
     in_range = np.all((found.truths >= 0) & (found.truths < found.lengths))
-    return bool(in_range and np.all(np.abs(found.scores) <= LARGEST))
+    return found if in_range and np.all(np.abs(found.scores) <= LARGEST) else None
 
 
 def _lists(rows: Sequence[Any], truths: Sequence[Any], index: Sequence[int], n_invalid: int) -> Lists:

@@ -10,7 +10,7 @@ from sgeval.alignment.options import Options
 from sgeval.alignment.rows import Item
 from sgeval.boxes import area, gap, intersection, size_ratio
 from sgeval.errors import shown
-from sgeval.phrases import canonical, triplet_text
+from sgeval.phrases import triplet_text
 from sgeval.planning import Texts
 from sgeval.relclip.resolve import Picture
 from sgeval.rows import RelationRow
@@ -65,15 +65,16 @@ class Questions:
         for placed in picture.items:
             item = Item(**{name: getattr(placed, name) for name in _COMMON})
             if item.status == "scored":
-                predicates = self._candidates(item, truths[item.subject_id, item.object_id])
                 truth = predicate_key(item.predicate, self.options.normalisation)
+                also_true = truths[item.subject_id, item.object_id]
+                predicates = self._candidates(item, truth, also_true)
                 if truth not in predicates:
                     pair = f"{shown(item.subject)} and {shown(item.object)}"
                     expected = f"one of the vocabulary's {len(predicates)} predicates of {pair}"
                     reason = f"expected {expected}, got {shown(item.predicate)}"
                     item = replace(item, status="unlisted", reason=reason)
                 else:
-                    question = self._question(item, predicates, truth, truths[item.subject_id, item.object_id])
+                    question = self._question(item, predicates, truth, also_true)
                     questions[item.index] = question
                     item = self._measured(item, question, picture)
             items.append(item)
@@ -87,22 +88,21 @@ class Questions:
             found.setdefault((item.subject_id, item.object_id), set()).add(key)
         return found
 
-    def _candidates(self, item: Item, also_true: set[str]) -> dict[str, str]:
+    def _candidates(self, item: Item, truth: str, also_true: set[str]) -> Mapping[str, str]:
         """Key and spelling of what is ranked. Their order is of use to the authors' script alone; else it is that of the
         alphabet, so that rows do not hang on the order of a file."""
         found = self.vocabulary.candidates(item.subject, item.object)
         if self.options.protocol == "paper":
             found = dict(sorted(found.items()))
         if self.options.cooccurring == "keep":
-            return dict(found)
-        truth = predicate_key(item.predicate, self.options.normalisation)
+            return found
         return {key: spelling for key, spelling in found.items() if key == truth or key not in also_true}
 
     def _question(self, item: Item, predicates: Mapping[str, str], truth: str, also_true: set[str]) -> Question:
         subject, obj = item.subject, item.object
         spelling = predicates[truth]
         one_class = class_key(subject, self.options.normalisation) == class_key(obj, self.options.normalisation)
-        swaps = not one_class and canonical(item.predicate) not in self.options.symmetric
+        swaps = not one_class and item.group not in self.options.symmetric
         swap = self._text(obj, spelling, subject) if swaps else None
         drawn = self._drawn(item, also_true)
         return Question(
