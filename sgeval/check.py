@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgeval.data.source import check_split, read_source
 from sgeval.errors import BadImage, InvalidInput, SgevalError, one_of
-from sgeval.formats import read_graphs
 from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
 from sgeval.matching import NOTHING, align
 from sgeval.phrases import DUAL_ENCODER_TEMPLATE, canonical
@@ -49,15 +49,19 @@ def check_file(
     images: Path | None = None,
     format: str = "sgeval",
     references_format: str | None = None,
+    split: str | None = None,
     kind: str = "image",
 ) -> Check:
     """Check a file of predictions as scoring would: against the schema, against the references where they are given
-    (`references_format`: as `format`), and against the pictures, which are decoded, where these are given."""
+    (`references_format`: as `format`; `split`: of a data set's folder), and against the pictures, which are decoded, where
+    these are given."""
     one_of("kind", kind, ("image", "video"))
     which: Kind = "video" if kind == "video" else "image"
     found = Check(file)
-    mine = _read(file, "predictions", format, which, found)
-    gold = _read(references, "references", references_format or format, which, found) if references else None
+    gold_form = references_format or format
+    check_split(split, [(file, format), *([(references, gold_form)] if references else [])])
+    mine = _read(file, "predictions", format, split, which, found)
+    gold = _read(references, "references", gold_form, split, which, found) if references else None
     graphs = mine.parsed.graphs
     if not graphs and not found.faults:
         found.faults.append(NOTHING)
@@ -81,9 +85,9 @@ class _Side:
     """Whether the id of each record is known, also of those that were left out."""
 
 
-def _read(file: Path, label: str, format: str, kind: Kind, found: Check) -> _Side:
+def _read(file: Path, label: str, format: str, split: str | None, kind: Kind, found: Check) -> _Side:
     broken: list[str] = []
-    rows = read_graphs(file, format, kind=kind, faults=broken)
+    rows = read_source(file, format, split=split, kind=kind, faults=broken)
     parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip")
     found.faults += broken + parsed.faults
     found.warnings += parsed.warnings

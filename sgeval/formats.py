@@ -10,7 +10,7 @@
   in pixels, and with `"rel_annotations": [{"id", "image_id", "subject_id", "object_id", "predicate_id"}]` (the two ends
   are ids of annotations) and `"rel_categories": [{"id", "name"}]`. A `score` is kept. Or rows of the
   `maelic/*-coco-format` data sets as JSON lines (`.jsonl`) or a JSON list, with `categories.json` beside the file.
-- `psg`: a file in the PSG form, or a folder that holds `psg.json` (see `readers.psg`).
+- `psg`: a file in the PSG form (see `readers.psg`).
 
 Names come from the file by id, and nothing is shifted: an id 0 is a class like any other. Beside a name stands its
 0-based place among the file's ids in rising order. Keys that a form does not know go through under their own name.
@@ -24,7 +24,7 @@ from typing import Any
 
 from sgeval import strict_json
 from sgeval.errors import InvalidInput, SgevalError, one_of, shown
-from sgeval.readers.psg import read_psg, read_psg_file
+from sgeval.readers.psg import read_psg_file
 from sgeval.records import to_dict
 from sgeval.schemas import Kind
 
@@ -78,10 +78,10 @@ def read_graphs(
     format than `sgeval`; `InvalidInput` with every line that is no JSON, or every fault of the foreign form, each as
     place, expectation, value. With a list for `faults` those are noted there instead.
 
-    >>> read_graphs("graphs.json", "vg150")
+    >>> read_graphs("graphs.json", "yolo")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, got "vg150"
+    sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, got "yolo"
     """
     formats = ("sgeval", *FOREIGN)
     one_of("format", format, formats)
@@ -106,7 +106,7 @@ def _lines(path: Path, faults: list[str] | None) -> list[Any]:
 
 
 def _psg(path: Path) -> list[Any]:
-    return [to_dict(graph) for graph in (read_psg(path) if path.is_dir() else read_psg_file(path))]
+    return [to_dict(graph) for graph in read_psg_file(path)]
 
 
 def _rlipv2(path: Path) -> list[Any]:

@@ -9,7 +9,7 @@ folder that has it is complete, or says that it is not.
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -159,14 +159,14 @@ def _check_files(folder: Path, digests: Mapping[str, str]) -> None:
             )
 
 
-def describe_file(path: Path) -> dict[str, str]:
-    """The name and SHA-256 of a file, or of the annotation files of a folder.
+def describe_file(path: Path, parts: Iterable[Path] | None = None) -> dict[str, str]:
+    """The name and SHA-256 of a file, or of the `parts` of a folder, one after the other.
 
     Raises `SgevalError` when it cannot be read.
     """
     digest = hashlib.sha256()
     try:
-        for part in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+        for part in [path] if parts is None else parts:
             with part.open("rb") as file:
                 while block := file.read(1 << 20):
                     digest.update(block)

@@ -281,9 +281,9 @@ def test_coco_rel_without_its_lists(tmp_path: Path):
     )
 
 
-def test_psg_file_and_folder():
+def test_psg_file():
     folder = DATA.parent / "psg"
-    graphs = parse_graphs(read_graphs(folder, "psg")).graphs
+    graphs = parse_graphs(read_graphs(folder / "psg.json", "psg")).graphs
     assert [graph.key for graph in graphs] == ["900001", "900002", "900003", "900004", "900005", "900006"]
     # data[0].relations[0] is [1, 2, 21].
     assert graphs[0].relations[0] == Relation(1, 2, "holding", id=0, predicate_id=21)

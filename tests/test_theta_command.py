@@ -76,7 +76,7 @@ def test_options_from_a_yaml_file(command, tmp_path):
     assert (options.protocol, options.symmetric, options.context) == ("openvocsgg", ("near",), "openvocsgg")
     (tmp_path / "run.yaml").write_text("penalty: none\n")
     refused = command("--config", tmp_path / "run.yaml", out="other")
-    assert refused.exit_code == 2 and "option: expected one of format, limit" in refused.stderr
+    assert refused.exit_code == 2 and "option: expected one of format, split, limit" in refused.stderr
 
 
 KILLED = """

@@ -7,6 +7,7 @@ import typer
 
 Images = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
 Out = Annotated[Path, typer.Option(help="Run folder to write.", show_default=False)]
+Split = Annotated[str | None, typer.Option(help="Split to score, of a data set's folder; all by default.")]
 Context = Annotated[str | None, typer.Option(help="none (default), ratio:0.2, px:20 or openvocsgg.")]
 Fit = Annotated[str | None, typer.Option(help="model (default), pad or squash.")]
 Template = Annotated[str | None, typer.Option(help='Text of a triplet, e.g. "{subject} {predicate} {object}".')]
@@ -38,4 +39,7 @@ MODELS = (
     "demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, blip2-itm-g, open_clip:ARCH/TAG, "
     "transformers:ORG/REPO, a folder …"
 )
-FORMS = "sgeval, rlipv2, coco-rel or psg"
+FORMS = (
+    "sgeval (default), rlipv2, coco-rel or psg; or the data set whose folder is given: psg, visual_genome, vg150, ssg, fgov, "
+    "or NAME:CONFIG"
+)

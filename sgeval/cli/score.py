@@ -28,6 +28,7 @@ def relclipscore(
     model: Annotated[str | None, typer.Option(help=flags.MODELS)] = None,
     format: Annotated[str | None, typer.Option(help=f"Form of the predictions: {flags.FORMS}.")] = None,
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
+    split: flags.Split = None,
     limit: Annotated[int | None, typer.Option(help="Score the first N references only.")] = None,
     matching: Annotated[str | None, typer.Option(help="given (default), pair_iou or union_iou.")] = None,
     penalty: Annotated[str | None, typer.Option(help="guarded (default), bounded, literal or none.")] = None,
@@ -62,8 +63,8 @@ def relclipscore(
     Writes results.json, items.parquet and images.parquet into --out. `sgeval report OUT` makes a page of it. A run that
     was stopped, by whatever, goes on with --resume and ends in the same results.
 
-    Example: `sgeval score relclipscore --predictions p.jsonl --references gold.jsonl --images photos/ --model clip-b32
-    --out runs/mine`
+    Examples: `sgeval score relclipscore --predictions p.jsonl --references gold.jsonl --images photos/ --model clip-b32
+    --out runs/mine` · with a data set's own files: `… --references psg/ --references-format psg --split test --images coco/`
     """
     given = dict(locals())
     from sgeval.cli.scoring import RELCLIPSCORE
@@ -79,6 +80,7 @@ def theta(
     out: flags.Out,
     model: Annotated[str | None, typer.Option(help=f"The model that is judged: {flags.MODELS}")] = None,
     format: Annotated[str | None, typer.Option(help=f"Form of the graphs: {flags.FORMS}.")] = None,
+    split: flags.Split = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +89,10 @@ def theta(
         ),
     ] = None,
     vocabulary_graphs: Annotated[
-        list[Path] | None, typer.Option(help="Graphs of another split whose predicates are candidates too; repeatable.")
+        list[Path] | None,
+        typer.Option(
+            help="Further graphs whose predicates are candidates too; all splits of a data set's folder; repeatable."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(help="Score the first N graphs only; the vocabulary is still of all.")
@@ -134,7 +139,8 @@ def theta(
     Judges the model, not a prediction. Writes results.json, items.parquet, images.parquet and vocabulary.jsonl into
     --out. `sgeval report OUT` makes a page of it. Lists of scores made elsewhere are scored from Python: `sgeval.theta`.
 
-    Example: `sgeval score theta --references gold.jsonl --images photos/ --model clip-b32 --out runs/theta`
+    Examples: `sgeval score theta --references gold.jsonl --images photos/ --model clip-b32 --out runs/theta` · `sgeval
+    score theta --references vg/ --format vg150 --split test --images vg/ --out runs/vg150`
     """
     given = dict(locals())
     from sgeval.cli.scoring import THETA

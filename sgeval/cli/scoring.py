@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import alignment, relclip
+from sgeval.data.source import check_split, read_source, source_files
 from sgeval.encoders.aliases import label
 from sgeval.errors import SgevalError, Unfinished, one_of, shown
-from sgeval.formats import read_graphs
 from sgeval.journal import Journal, OpenJournal
 from sgeval.options import options_of
 from sgeval.regions import check_context
@@ -81,24 +81,29 @@ class Job:
     def graphs(self, flag: str) -> Any:
         """The rows of a file of graphs, in the form that the settings name; nothing where none is given."""
         path = self.files[flag]
-        return read_graphs(path, self.form(flag)) if isinstance(path, Path) else None
+        if not isinstance(path, Path):
+            return None
+        return read_source(path, self.form(flag), split=self.settings.get("split"))
 
     def inputs(self) -> dict[str, Any]:
         """What the run is made from: files by digest, and what of the settings decides what is read."""
         found: dict[str, Any] = {}
+        graphs = [(self.files.get(flag), self.form(flag)) for flag in ("predictions", "references")]
+        check_split(self.settings.get("split"), [(path, form) for path, form in graphs if isinstance(path, Path)])
         for flag, given in self.files.items():
             for number, path in enumerate(given if isinstance(given, Sequence) else [given]):
                 if path is not None:
-                    found[f"{flag}_{number}" if number else flag] = describe_file(path)
+                    parts = [path] if flag == "vocabulary" else source_files(path, self.form(flag))
+                    found[f"{flag}_{number}" if number else flag] = describe_file(path, parts)
         setup = self.metric.setup(**self.how())
         found |= {"images": str(self.images.resolve())}
         found |= {"model": setup.name, "precision": setup.precision, "preprocess": setup.preprocess}
         found |= {"format": self.form(), "references_format": self.form("references")}
-        return found | ({"limit": self.settings["limit"]} if self.settings.get("limit") else {})
+        return found | {name: self.settings[name] for name in ("limit", "split") if self.settings.get(name)}
 
     def form(self, flag: str = "predictions") -> str:
         """The form of a file of graphs; that of the references is the same as the predictions' unless said."""
-        of_references = self.settings.get("references_format") if flag == "references" else None
+        of_references = self.settings.get("references_format") if flag != "predictions" else None
         return str(of_references or self.settings.get("format") or "sgeval")
 
 
@@ -122,7 +127,7 @@ def _score_theta(job: Job, options: Any, open_journal: OpenJournal) -> Scoring:
         job.graphs("references"),
         images=job.images,
         vocabulary=job.files["vocabulary"],
-        vocabulary_graphs=[row for path in more for row in read_graphs(path, job.form("references"))] if more else None,
+        vocabulary_graphs=[row for path in more for row in read_source(path, job.form("references"))] if more else None,
         limit=job.settings.get("limit"),
         options=options,
         cache=job.settings.get("cache"),
@@ -138,7 +143,7 @@ THETA = Metric(alignment.Options, alignment.make_setup, ("references", "vocabula
 def setting_names(metric: Metric) -> tuple[str, ...]:
     """What may stand in a YAML file: the metric's options, and what decides how it runs and what is read."""
     forms = ("format", "references_format") if "predictions" in metric.files else ("format",)
-    return (*forms, "limit", "name", "cache", *SETUP_NAMES, *(item.name for item in fields(metric.options)))
+    return (*forms, "split", "limit", "name", "cache", *SETUP_NAMES, *(item.name for item in fields(metric.options)))
 
 
 def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:

@@ -1,0 +1,79 @@
+"""Graphs from wherever a user has them: a file in one of the forms of `formats`, or the folder of a data set.
+
+A form is the name of a file form (`sgeval`, `rlipv2` …), or of a data set, alone or with a config: `psg`, `vg150:exact`.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sgeval.data import reading
+from sgeval.data.kinds import DataSet
+from sgeval.data.sets import DATA_SETS
+from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.formats import FOREIGN, read_graphs
+from sgeval.progress import bar
+from sgeval.schemas import Kind
+
+FORMS = tuple(dict.fromkeys(("sgeval", *FOREIGN, *DATA_SETS)))
+
+
+def read_source(
+    path: str | Path,
+    form: str = "sgeval",
+    *,
+    split: str | None = None,
+    kind: Kind = "image",
+    faults: list[str] | None = None,
+) -> list[Any]:
+    """The graphs of a file or of a data set's folder, in their order, as `validation.parse_graphs` takes them.
+
+    `split` is one of a data set's, and has no meaning for a file; without it all are read. `kind` and `faults` are for
+    files, as in `read_graphs`. Raises `SgevalError` for an unknown form, a file where a folder is expected, and as the
+    readers do.
+
+    >>> read_source("graphs.json", "vg510")
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, visual_genome, ... got "vg510"...
+    """
+    place = _folder(path, form)
+    if place is None:
+        return read_graphs(path, form, kind=kind, faults=faults)
+    found, config = place
+    if kind != "image":
+        raise SgevalError(f'format: expected "sgeval" for video graphs, got {shown(form)}')
+    if split is not None:
+        one_of(f"split of {found.name}, {config}", split, found.configs[config])
+    return list(bar(reading.read(found.name, path, config, split), f"{found.name} {split or ''}".strip(), "record"))
+
+
+def check_split(split: str | None, sources: Iterable[tuple[str | Path, str]]) -> None:
+    """Raise `SgevalError` for a split where no path with its form is a data set's folder."""
+    if split is not None and all(_folder(path, form) is None for path, form in sources):
+        raise SgevalError(f"split: expected none, since no data set's folder is read, got {shown(split)}")
+
+
+def source_files(path: str | Path, form: str) -> list[Path]:
+    """The annotation files that the graphs are read from. Raises `SgevalError` as `read_source`."""
+    place = _folder(path, form)
+    return [Path(path)] if place is None else list(_files(*place, Path(path)))
+
+
+def _files(found: DataSet, config: str, folder: Path) -> Iterator[Path]:
+    for file in found.files_of(config):
+        yield from file.all_found(folder)
+
+
+def _folder(path: str | Path, form: str) -> tuple[DataSet, str] | None:
+    """The data set and config that a form means, or nothing where it means a file."""
+    name, mark, config = form.partition(":")
+    one_of("format", name, FORMS)
+    if name in DATA_SETS and (Path(path).is_dir() or name not in FOREIGN):
+        if not Path(path).is_dir():
+            raise SgevalError(f"format {shown(form)}: expected the folder of the data set, got {one_line(str(path))}")
+        found = DATA_SETS[name]
+        return found, reading.config_of(found, config or None)
+    if mark:
+        raise SgevalError(f"format: expected no config for a file, got {shown(form)}")
+    return None
