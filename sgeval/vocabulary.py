@@ -2,7 +2,7 @@
 
 A class and a predicate are known by the form that equal labels share (see `sgeval.phrases`); a predicate is spelt as it
 is most often, then by alphabet, so that the order of a file does not choose the text. Rows `{"subject", "predicate",
-"object", "count"}`, one JSON object a line, are its form on disk.
+"object", "count"}`, one JSON object a line, are its form on disk; the Parquet of an exported data set has them too.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.errors import InvalidInput, SgevalError, one_line, shown
 from sgeval.phrases import Normalisation, canonical, object_words, words
 from sgeval.records import SceneGraph
 
@@ -146,12 +146,26 @@ def make_vocabulary(given: Any, normalisation: Normalisation = "words") -> Vocab
     if isinstance(given, Vocabulary):
         return given
     if isinstance(given, (str, Path)):
-        return vocabulary_of_rows(strict_json.read_rows(Path(given)), normalisation)
+        return vocabulary_of_rows(_file_rows(Path(given)), normalisation)
     if isinstance(given, Mapping):
         return vocabulary_of_rows(_mapping_rows(given), normalisation)
     if not isinstance(given, Iterable):
         raise SgevalError(f"vocabulary: expected rows, a file or a mapping, got {shown(given)}")
     return vocabulary_of_rows(given, normalisation)
+
+
+def _file_rows(path: Path) -> Iterable[Any]:
+    if path.suffix != ".parquet":
+        return strict_json.read_rows(path)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as fault:
+        raise SgevalError(f"{one_line(str(path))}: expected a Parquet file ({one_line(str(fault))})") from None
+    rows: list[Any] = table.select([name for name in (*COLUMNS, "count") if name in table.column_names]).to_pylist()
+    return rows
 
 
 def _mapping_rows(given: Mapping[Any, Any]) -> list[dict[str, Any]]:

@@ -2,9 +2,11 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from sgeval.errors import InvalidInput
+from sgeval.errors import InvalidInput, SgevalError
 from sgeval.records import Object, Relation, SceneGraph
 from sgeval.vocabulary import make_vocabulary, vocabulary_of_graphs, vocabulary_of_rows
 
@@ -78,6 +80,15 @@ class TestGiven:
         """As a data set's own table of pairs has them."""
         row = {"subject": "a", "predicate": "on", "object": "b", "count": 2, "split": "train"}
         assert make_vocabulary([row, {**row, "split": "test", "count": 3}]).rows()[0]["count"] == 5
+
+    def test_parquet_as_an_export_has_it(self, tmp_path):
+        row = {"subject": "a", "predicate": "on", "object": "b", "count": 2, "split": "train"}
+        pq.write_table(pa.Table.from_pylist([row]), tmp_path / "train-00000-of-00001.parquet")
+        found = make_vocabulary(tmp_path / "train-00000-of-00001.parquet")
+        assert found.rows() == [{"subject": "a", "predicate": "on", "object": "b", "count": 2}]
+        (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+        with pytest.raises(SgevalError, match=r"broken\.parquet: expected a Parquet file"):
+            make_vocabulary(tmp_path / "broken.parquet")
 
     def test_every_fault_is_named(self):
         rows = [

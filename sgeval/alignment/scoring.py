@@ -116,8 +116,8 @@ def theta(
         For graphs, as in `sgeval.relclipscore`. `limit` takes the first N graphs; the vocabulary is still of all.
     vocabulary
         For graphs: the candidates, where they are not those of the references. Rows `{"subject", "predicate",
-        "object"}`, a JSON Lines file of them, or a mapping of (subject, object) to predicates. A relation whose predicate
-        they do not name is a fault.
+        "object"}`, a JSON Lines or Parquet file of them, or a mapping of (subject, object) to predicates. A relation whose
+        predicate they do not name is a fault.
     vocabulary_graphs
         For graphs: further annotated graphs, of other splits, whose predicates are candidates too.
     score

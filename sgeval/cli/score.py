@@ -85,7 +85,8 @@ def theta(
         Path | None,
         typer.Option(
             help="Candidates, where they are not those of the references: one JSON object a line with subject, "
-            "predicate and object. The vocabulary.jsonl of another run is one."
+            "predicate and object, or Parquet with these columns. The vocabulary.jsonl of another run is one, and so are the "
+            "files in pair_vocabulary/ of `sgeval data export`."
         ),
     ] = None,
     vocabulary_graphs: Annotated[
