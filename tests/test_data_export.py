@@ -21,7 +21,8 @@ from sgeval.errors import SgevalError
 from sgeval.hub import export as exporting
 from sgeval.hub.card import facts_text
 from sgeval.hub.export import export, push
-from sgeval.hub.features import IMAGE, to_record
+from sgeval.hub.features import to_record
+from sgeval.hub.schema import IMAGE
 from sgeval.vocabulary import vocabulary_of_graphs
 
 ROOT = Path(sgeval.__file__).parent.parent

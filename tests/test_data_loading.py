@@ -17,7 +17,8 @@ import sgeval
 from sgeval.data import masks
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
-from sgeval.hub.features import IMAGE, to_record, to_row, to_table
+from sgeval.hub.features import to_record, to_row, to_table
+from sgeval.hub.schema import IMAGE
 from sgeval.records import Object, Relation, Role, SceneGraph
 
 ROOT = Path(sgeval.__file__).parent.parent
