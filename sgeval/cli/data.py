@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sgeval.data.kinds import DataSet
 
 data_app = typer.Typer(
-    help="Data sets of pictures and videos: what to get, whether a folder is whole, tables of `datasets`, Parquet for the Hub.",
+    help="Data sets of pictures and videos: what to get, whether a folder is whole, tables of `datasets`, Parquet.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -27,8 +27,12 @@ Folder = Annotated[
 ]
 Config = Annotated[str | None, typer.Option(help="Config; the first that `sgeval data info NAME` lists by default.")]
 Images = Annotated[Path | None, typer.Option(help="Folder of the pictures, where they are not below --data-dir.")]
-WithImages = Annotated[bool, typer.Option(help="Whether rows have pictures; of videos, whether files they name are looked for.")]
-WithMasks = Annotated[bool, typer.Option("--with-masks", help="A mask for each object (psg, and the config masks of pvsg).")]
+WithImages = Annotated[
+    bool, typer.Option(help="Whether rows have pictures; of videos, whether their files are looked for.")
+]
+WithMasks = Annotated[
+    bool, typer.Option("--with-masks", help="A mask for each object (psg, and the config masks of pvsg).")
+]
 WithVideo = Annotated[bool, typer.Option("--with-video", help="Clips, in data sets of videos.")]
 Missing = Annotated[str, typer.Option(help="Pictures that are not there: error, or null.")]
 Reader = Annotated[
@@ -43,9 +47,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON."
 @data_app.command()
 @ends_well
 def info(
-    name: Annotated[
-        str | None, typer.Argument(help=f"{NAMES}; all by default.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help=f"{NAMES}; all by default.", show_default=False)] = None,
     data_dir: Folder = None,
     config: Config = None,
     image_dir: Images = None,

@@ -117,9 +117,9 @@ FAULTS = {
         "Published code reads spans one frame short; both ends are inside.",
         "Which of the three sources a video has is said by `split`, not by its name.",
         "Some frames have a mask that is background all over.",
-        "Frames dumped with OpenCV can be fewer than masks; dump them so that they count from 0000.png, `num_frames` of them.",
-        "The archives hold junk paths, and names of frames repeat from video to video: unpack each video into a folder of its "
-        "own. How the archives of masks are nested is not sure.",
+        "Frames dumped with OpenCV can be fewer than masks. `num_frames` of them are looked for, from 0000.png on.",
+        "The archives hold junk paths, and names of frames repeat from video to video: unpack each video into a folder of "
+        "its own. How the archives of masks are nested is not sure.",
         "Class names contain misspellings (ballon, vaccum, scissor); they are left as they are.",
     ),
     "vidor": (
@@ -127,8 +127,8 @@ FAULTS = {
         "An object may have no box in frames inside a relation of it.",
         "Many relations repeat a triplet, each with its own span. They are kept apart.",
         'Names hold "/", "_" and brackets ("ball/sports_ball", "play(instrument)").',
-        "No file holds a class list, so `category_id` and `predicate_id` are -1. Papers count 80 categories and 50 predicates "
-        "(42 actions, 8 of space).",
+        "No file holds a class list, so `category_id` and `predicate_id` are -1. The authors count 80 categories and 50 "
+        "predicates (42 actions, 8 of space).",
         "Annotations of the 2,165 test videos are not public.",
         "Some videos were withdrawn from Flickr.",
         "The names of the archives on the Hub (training-annotation.zip, …) are not sure.",

@@ -86,7 +86,8 @@ def inspect(
     """Look at a data set's folder; without `data_dir`, only say which files it takes.
 
     Every record of every split is read and each of its pictures looked for, by name: pictures are not opened, folders not
-    listed. Of a video that means its frames, where the config names them, else its clip. Faults are gathered, not raised; `SgevalError` is for unknown names and folders of pictures that are none.
+    listed. Of a video that means its frames, where the config names them, else its clip. Faults are gathered, not raised;
+    `SgevalError` is for unknown names and folders of pictures that are none.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)

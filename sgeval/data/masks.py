@@ -1,9 +1,10 @@
 """Masks of segments: from an id-coded PNG to one box and one run-length code a segment, and back, in numpy.
 
-A panoptic PNG holds ids as R + 256 G + 65536 B; others hold them as palette indices or grey values. 0 is nothing. A code is `{"size": [height, width], "counts": text}`, COCO's
-compressed form: lengths of runs of 0 and 1 in turn, column by column, beginning with 0. From the fourth run on the
-difference to the run two before stands in its place; a number is written in groups of 5 bits, lowest first, each as the
-character 48 + group, plus 32 where more groups follow; the highest bit of the last group is the sign.
+A panoptic PNG holds ids as R + 256 G + 65536 B; others hold them as palette indices or grey values. 0 is nothing. A code is
+`{"size": [height, width], "counts": text}`, COCO's compressed form: lengths of runs of 0 and 1 in turn, column by column,
+beginning with 0. From the fourth run on the difference to the run two before stands in its place; a number is written in
+groups of 5 bits, lowest first, each as the character 48 + group, plus 32 where more groups follow; the highest bit of the
+last group is the sign.
 """
 
 from collections.abc import Iterable, Mapping

@@ -126,12 +126,14 @@ def _in_order(
     folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph
 ) -> list[Path | None]:
     paths = [_first(folder, patterns, [name], graph) if name else None for name in names]
-    if paths and names[0] and paths[0] is None and (after := name_after(names)):
-        if beyond := _first(folder, patterns, [after], graph):
-            raise SgevalError(
-                f"{label(graph)}: expected files that count from {shown(names[0])}, got none of that name and "
-                f"{one_line(str(beyond))}, past the last of {len(names):,}: they seem to count from another number"
-            )
+    lacks_first = bool(paths) and names[0] is not None and paths[0] is None
+    after = name_after(names) if lacks_first else None
+    beyond = _first(folder, patterns, [after], graph) if after else None
+    if beyond is not None:
+        raise SgevalError(
+            f"{label(graph)}: expected files that count from {shown(names[0])}, got none of that name and "
+            f"{one_line(str(beyond))}, past the last of {len(names):,}: they seem to count from another number"
+        )
     return paths
 
 

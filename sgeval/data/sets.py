@@ -1,6 +1,7 @@
 """The data sets: what each is made of, where that comes from, who reads it, and what is known about it.
 
-One frozen record a data set, all in `DATA_SETS`; those of videos come from `video_sets`. Nothing here knows the host library `datasets`; `sgeval.hub` does.
+One frozen record a data set, all in `DATA_SETS`; those of videos come from `video_sets`. Nothing here knows the host library
+`datasets`; `sgeval.hub` does.
 """
 
 from collections.abc import Iterator

@@ -32,9 +32,10 @@ VIDEO_SETS: dict[str, DataSet] = {
         panoptic=("{file_name}", "data/{file_name}"),
         with_maps=("masks",),
         clips=("{file_name}", "data/{file_name}"),
-        pictures_from="<source>_videos.zip (Ego4D 3.8 GB, EpicKitchen 3.5 GB, VidOR 1.4 GB) and <source>_masks.zip (940, 742 and "
-        "353 MB) beside the annotations; unpack into vidor/, epic_kitchen/ and ego4d/, each with videos/ and masks/<video_id>/, "
-        "and dump frames into frames/<video_id>/0000.png and on, as https://github.com/LilyDaytoy/OpenPVSG shows",
+        pictures_from="<source>_videos.zip (Ego4D 3.8 GB, EpicKitchen 3.5 GB, VidOR 1.4 GB) and <source>_masks.zip (940, 742 "
+        "and 353 MB) beside the annotations; unpack into vidor/, epic_kitchen/ and ego4d/, each with videos/ and "
+        "masks/<video_id>/, and dump frames into frames/<video_id>/0000.png and on, as "
+        "https://github.com/LilyDaytoy/OpenPVSG shows",
         files=(SourceFile(pvsg.FILES, "annotations and class lists, 3.9 MB", WHERE["pvsg"]),),
         licence=LICENCES["pvsg"],
         published={config: {"train": 338, "val": 62} for config in ("annotations", "frames", "masks")},

@@ -10,8 +10,8 @@ from sgeval import __version__
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
-from sgeval.hub.schema import features_of
 from sgeval.hub.rows import shelf
+from sgeval.hub.schema import features_of
 
 MARK = "<!-- made by sgeval data export:"
 PAIRS = "pair_vocabulary"

@@ -68,9 +68,9 @@ def export(
 ) -> dict[str, Size]:
     """Write one config of a data set into the folder `out`, with its `pair_vocabulary`; the size by split.
 
-    Pictures and clips are copied into the files, frames of videos only named. Rows give the records of the reader back, exactly (`features.to_record`). The pair
-    vocabulary is counted within each split, over classes and predicates as `sgeval.vocabulary` spells them. A split
-    without rows has no file, since the host refuses empty ones.
+    Pictures and clips are copied into the files, frames of videos only named. Rows give the records of the reader back,
+    exactly (`features.to_record`). The pair vocabulary is counted within each split, over classes and predicates as
+    `sgeval.vocabulary` spells them. A split without rows has no file, since the host refuses empty ones.
 
     Raises `SgevalError` as `sgeval.load_dataset`, and for an `out` that exists: with `overwrite` an earlier export is
     replaced, nothing else is.

@@ -20,13 +20,24 @@ import sgeval
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.masks import record_codes
-from sgeval.data.tracks import track_of_masks
 from sgeval.data.pictures import Place, place_of
+from sgeval.data.tracks import track_of_masks
 from sgeval.errors import SgevalError, shown
 from sgeval.hub.features import Heavy, to_table
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
-CODE = ("records.py", "boxes.py", "spans.py", "images.py", "formats.py", "strict_json.py", "readers", "data", "hub", "assets")
+CODE = (
+    "records.py",
+    "boxes.py",
+    "spans.py",
+    "images.py",
+    "formats.py",
+    "strict_json.py",
+    "readers",
+    "data",
+    "hub",
+    "assets",
+)
 """What rows depend on, below the package."""
 SHELF = "datasets_scripts"
 

@@ -9,8 +9,8 @@ frames, from 0, both ends inside. Frames and masks are `<source>/frames/<video_i
 
 The record. Ids are those of the file; `category_id` counts through the things, then the stuff, `predicate_id` through
 `relations`; -1 is a name outside the list, of which the published file has some. The source is the one that `split` names; a
-video that no split names has none, and so no files. In `extra`: `captions`, `qa_pairs`, `summary`, `/objects/N/status` where it
-is not empty, whatever else the file says, and the flags of `sgeval.readers.flags`.
+video that no split names has none, and so no files. In `extra`: `captions`, `qa_pairs`, `summary`, `/objects/N/status`
+where it is not empty, whatever else the file says, and the flags of `sgeval.readers.flags`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -121,7 +121,10 @@ class _Source:
         place = self.place.at(f"data[{index}] (video_id {shown(video_id)})")
         source = self.split_of.get(video_id, (None, None))[0]
         meta = _Meta.of(place.at(".meta"), place.get(record, "meta", "an object", dict))
-        extra = {**_rest(place, "", record, KNOWN[""]), **_rest(place.at(".meta"), "/meta", record["meta"], KNOWN["meta"])}
+        extra = {
+            **_rest(place, "", record, KNOWN[""]),
+            **_rest(place.at(".meta"), "/meta", record["meta"], KNOWN["meta"]),
+        }
         objects = place.get(record, "objects", "a list of objects", list)
         built = tuple(self._object(place.at(f".objects[{at}]"), item) for at, item in enumerate(objects))
         for at, item in enumerate(objects):
@@ -155,7 +158,11 @@ class _Source:
             mask_encoding="palette_object_id" if "masks" in files else None,
             span_unit="frame",
             span_end="inclusive",
-            extra={**extra, **_flags(source, meta), **relation_flags(relations, end="inclusive", length=meta.num_frames)},
+            extra={
+                **extra,
+                **_flags(source, meta),
+                **relation_flags(relations, end="inclusive", length=meta.num_frames),
+            },
         )
 
     def _object(self, place: Place, item: Any) -> Object:
@@ -207,8 +214,8 @@ class _Meta:
         duration = meta.get("duration")
         if duration is not None and not (is_number(duration) and duration >= 0):
             raise place.at(".duration").fault("a number of seconds, or none", duration)
-        sides = (place.pixels(dict(meta), side) for side in ("width", "height"))
-        return cls(*sides, float(fps), num_frames, None if duration is None else float(duration))
+        width, height = (place.pixels(dict(meta), side) for side in ("width", "height"))
+        return cls(width, height, float(fps), num_frames, None if duration is None else float(duration))
 
 
 def _flags(source: str | None, meta: _Meta) -> dict[str, Any]:
