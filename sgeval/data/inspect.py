@@ -113,19 +113,23 @@ def inspect(
 
 
 def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
-    path = None if data_dir is None else file.found(Path(data_dir))
+    paths = [] if data_dir is None else list(file.all_found(Path(data_dir)))
+    if paths and "*" not in "".join(file.names):
+        paths = paths[:1]  # the first name that is there is read, of patterns whatever fits
+    path = paths[0] if paths else None
     facts = (file.names, file.what, file.where, file.needed, file.size)
     if path is None:
         lacks = data_dir is not None and file.needed
         return FileState(*facts, fault=f"expected the file ({file.what}; from {file.where}), got none" if lacks else "")
-    size = path.stat().st_size
+    size = sum(each.stat().st_size for each in paths)
     fault = ""
     if path.name == file.names[0]:  # the size and the sum are those of the first name
         if file.size is not None and size != file.size:
             fault = f"expected {file.size:,} bytes as published, got {size:,}"
         elif file.sha256 is not None and (digest := _sha256(path)) != file.sha256:
             fault = f"expected the published SHA-256 {file.sha256[:12]}…, got {digest[:12]}…"
-    return FileState(*facts, path=str(path), bytes=size, fault=fault)
+    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    return FileState(*facts, path=f"{path}{more}", bytes=size, fault=fault)
 
 
 def _sha256(path: Path) -> str:

@@ -34,10 +34,10 @@ def track_of_masks(graph: VideoGraph, paths: Sequence[Path | None]) -> VideoGrap
             else:
                 unlisted.setdefault(str(number), []).append(frame)
     graph = replace(graph, objects=tuple(replace(item, track=tuple(points[item.id])) for item in graph.objects))
-    known = {frame for frame, path in enumerate(paths) if path is not None}
+    known = [frame for frame, path in enumerate(paths) if path is not None]
     extra = {
         **graph.extra,
         **({"/mask_files/unlisted_ids": unlisted} if unlisted else {}),
-        **absent_flags(graph, known),
+        **absent_flags(graph, known=known),
     }
     return replace(graph, extra=extra)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
 from sgeval.data.kinds import Classes, DataSet, SourceFile
-from sgeval.readers import pvsg
+from sgeval.readers import pvsg, vidor
 from sgeval.records import VideoGraph
 
 
@@ -18,6 +18,20 @@ def _pvsg_classes(data_dir: Path, config: str) -> Classes:
     classes = pvsg.pvsg_classes(data_dir)
     lists = {"categories": classes.categories, "predicates": classes.predicates}
     return {**lists, "things": classes.things, "stuff": classes.stuff}
+
+
+def _read_vidor(
+    data_dir: Path, split: str | None, config: Any, part: tuple[int, int | None] | None = None
+) -> Iterator[VideoGraph]:
+    return vidor.read_vidor(data_dir, split, config=config, part=part)
+
+
+def _count_vidor(data_dir: Path, split: str | None, config: str) -> int:
+    return len(vidor.vidor_files(data_dir, split))
+
+
+def _open_classes(data_dir: Path, config: str) -> Classes:
+    return {}
 
 
 VIDEO_SETS: dict[str, DataSet] = {
@@ -42,5 +56,28 @@ VIDEO_SETS: dict[str, DataSet] = {
         faults=FAULTS["pvsg"],
         citation=CITATIONS["pvsg"],
         leaves_unsplit=True,
+    ),
+    "vidor": DataSet(
+        name="vidor",
+        title="VidOR (objects and relations in videos)",
+        kind="video",
+        configs={config: vidor.SPLITS for config in ("annotations", "tracks")},
+        read=_read_vidor,
+        count=_count_vidor,
+        classes=_open_classes,
+        pictures={},
+        clips=("video/{file_name}", "{file_name}"),
+        pictures_from="training-video-part1.zip and on, and validation-video.zip, beside the annotations; unpack into video/",
+        files=(
+            SourceFile(
+                tuple(f"annotation/{folder}/*/*.json" for folder in vidor.FOLDERS.values()),
+                "annotations, a file a video; of either split or of both",
+                WHERE["vidor"],
+            ),
+        ),
+        licence=LICENCES["vidor"],
+        published={config: {"train": 7_000, "val": 835} for config in ("annotations", "tracks")},
+        faults=FAULTS["vidor"],
+        citation=CITATIONS["vidor"],
     ),
 }

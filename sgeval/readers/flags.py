@@ -4,13 +4,13 @@ Readers set them, `sgeval data info` counts them. The value is a list of positio
 true. A predicate outside the class list has no flag, since `predicate_id` says it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sgeval.records import CAMERA, Relation, VideoGraph
-from sgeval.spans import SpanEnd, odd_spans, to_raw
+from sgeval.spans import SpanEnd, merged, odd_spans, to_raw
 
 RELATION_FLAGS = {
     "inverted": "relations with spans that end before they start",
@@ -25,6 +25,7 @@ VIDEO_FLAGS = {
     "/num_frames/beyond_trajectories": "videos that are said to have more frames than have boxes",
     "/num_frames/beyond_frame_count": "videos with boxes in more frames than they are said to have",
     "/duration/differs_from_frames": "videos whose duration is not that of their frames",
+    "/video_id/not_the_file": "videos whose id is not the name of their file",
     "/source/unlisted": "videos that no split names",
     "/mask_files/unlisted_ids": "videos whose masks show ids that no object has",
 }
@@ -60,37 +61,47 @@ def relation_flags(relations: Sequence[Relation], *, end: SpanEnd, length: float
     return flags
 
 
-def absent_flags(graph: VideoGraph, known: Collection[int] | None = None) -> dict[str, Any]:
-    """In how many frames of its spans one of a relation's ends has no point in its track; the flag is left out for none.
+def absent_flags(
+    graph: VideoGraph, seen: Mapping[int, Sequence[int]] | None = None, known: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """In how many frames of its spans one of a relation's ends is not to be seen; the flag is left out for none.
 
-    `known`: the frames of which it is known who is to be seen; by default all `num_frames`. Objects need a track.
+    `seen`: the frames of each object, ascending; by default those of its track. `known`: the frames of which it is known who
+    is to be seen, ascending; by default all `num_frames`. The camera is always there.
     """
-    n_frames = graph.num_frames or 0
-    looked_at = np.zeros(n_frames, dtype=bool)
-    looked_at[[frame for frame in (range(n_frames) if known is None else known) if frame < n_frames]] = True
-    seen: dict[int, Any] = {CAMERA: np.ones(n_frames, dtype=bool)}
-    for item in graph.objects:
-        seen[item.id] = np.zeros(n_frames, dtype=bool)
-        seen[item.id][[point.frame for point in item.track or () if 0 <= point.frame < n_frames]] = True
-    return count_absent(graph, seen, looked_at)
-
-
-def count_absent(graph: VideoGraph, seen: Mapping[int, Any], looked_at: Any) -> dict[str, Any]:
-    """`absent_flags`, from a bool array over frames for each object."""
+    if seen is None:
+        seen = {item.id: sorted({point.frame for point in item.track or ()}) for item in graph.objects}
+    arrays = {number: np.asarray(frames, dtype=np.int64) for number, frames in seen.items()}
+    looked_at = None if known is None else np.asarray(known, dtype=np.int64)
     flags: dict[str, Any] = {}
+    both: dict[tuple[int, int], Any] = {}
     for number, relation in enumerate(graph.relations):
-        absent = looked_at & ~(seen[relation.subject_id] & seen[relation.object_id])
-        holds = np.zeros(len(looked_at), dtype=bool)
+        ends = (relation.subject_id, relation.object_id)
+        if ends not in both:
+            there = [arrays[end] for end in ends if end != CAMERA]
+            both[ends] = np.intersect1d(*there, assume_unique=True) if len(there) == 2 else there[0] if there else None
+        absent = 0
         for first, last in frame_ranges(graph, relation):
-            holds[first:last] = True
-        if count := int((absent & holds).sum()):
-            flags[f"/relations/{number}/absent_frames"] = count
+            absent += last - first if looked_at is None else _between(looked_at, first, last)
+            absent -= last - first if both[ends] is None else _between(both[ends], first, last)
+        if absent > 0:
+            flags[f"/relations/{number}/absent_frames"] = absent
     return flags
 
 
+def _between(frames: Any, first: int, last: int) -> int:
+    low, high = np.searchsorted(frames, (first, last))
+    return int(high - low)
+
+
 def frame_ranges(graph: VideoGraph, relation: Relation) -> list[tuple[int, int]]:
-    """The frames of a relation's spans that lie in the clip, each first and one past the last."""
+    """The frames of a relation's spans that lie in the clip, each run by its first and one past its last, no frame twice.
+
+    >>> pair = Relation(1, 2, "on", spans=((0.0, 0.6), (0.4, 0.8), (2.0, 9.0)))
+    >>> frame_ranges(VideoGraph("7", fps=5.0, num_frames=12), pair)
+    [(0, 4), (10, 12)]
+    """
     n_frames = graph.num_frames or 0
     frames = to_raw(relation.spans or (), unit="frame", end="exclusive", fps=graph.fps)
-    inside = [(max(0, int(start)), min(n_frames, int(stop))) for start, stop in frames]
+    inside = [(max(0, int(start)), min(n_frames, int(stop))) for start, stop in merged(frames)]
     return [(first, last) for first, last in inside if first < last]
