@@ -43,6 +43,24 @@ def load_image(source: Any, expected: Size | None = None) -> Image.Image:
         raise BadImage(f"{_name(source)}: the picture is broken ({shown(str(fault))})") from None
 
 
+def load_values(source: Any, expected: Size | None = None) -> Any:
+    """The values of a picture with one channel as they stand, palette indices or grey, an int32 array of (height, width).
+
+    Nothing is turned: `expected` is (width, height) as stored. Raises `BadImage` as `load_image`, and for several channels.
+    """
+    image = _opened(source)
+    if image.mode not in ("P", "L", "1", *SIXTEEN_BIT):
+        raise BadImage(f"{_name(source)}: expected one value a pixel, as palette index or grey, got {image.mode}")
+    if expected is not None and image.size != expected:
+        raise BadImage(
+            f"{_name(source)}: expected the annotated {expected[0]} x {expected[1]}, got {image.size[0]} x {image.size[1]}"
+        )
+    try:
+        return np.asarray(image).astype(np.int32)
+    except Exception as fault:  # decoders raise many types on a stranger's bytes
+        raise BadImage(f"{_name(source)}: the picture is broken ({shown(str(fault))})") from None
+
+
 def image_size(source: Any, expected: Size | None = None) -> Size:
     """(width, height) as `load_image` would give it, from the header alone where there is one."""
     image = _opened(source)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from sgeval.errors import shown
+
 CAMERA = -1
 
 Box = tuple[float, float, float, float]
@@ -100,7 +102,11 @@ class SceneGraph:
 
 @dataclass(frozen=True, slots=True)
 class VideoGraph:
-    """The spatio-temporal scene graph of one video."""
+    """The spatio-temporal scene graph of one video.
+
+    The n-th of `frame_files` and of `mask_files` is that of frame n, from 0; a file that is not there is None, so that
+    none moves. `span_unit` and `span_end` say how `raw_spans` count (see `sgeval.spans`).
+    """
 
     video_id: str
     objects: tuple[Object, ...] = ()
@@ -112,8 +118,8 @@ class VideoGraph:
     fps: float | None = None
     num_frames: int | None = None
     duration: float | None = None
-    frame_files: tuple[str, ...] | None = None
-    mask_files: tuple[str, ...] | None = None
+    frame_files: tuple[str | None, ...] | None = None
+    mask_files: tuple[str | None, ...] | None = None
     mask_encoding: str | None = None
     span_unit: str | None = None
     span_end: str | None = None
@@ -126,6 +132,15 @@ class VideoGraph:
 
 
 Graph = SceneGraph | VideoGraph
+
+
+def label(record: Graph) -> str:
+    """A record as messages name it.
+
+    >>> label(VideoGraph("P01_01"))
+    'video "P01_01"'
+    """
+    return f"{'video' if isinstance(record, VideoGraph) else 'image'} {shown(record.key)}"
 
 
 def to_dict(record: Graph) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from sgeval import strict_json
 from sgeval.errors import InvalidInput, SgevalError, one_line, shown
 from sgeval.phrases import Normalisation, canonical, object_words, words
-from sgeval.records import SceneGraph
+from sgeval.records import Graph
 
 Pair = tuple[str, str]
 COLUMNS = ("subject", "predicate", "object")
@@ -93,11 +93,11 @@ def predicate_key(label: str, normalisation: Normalisation = "words") -> str:
     return canonical(label) if normalisation == "words" else label
 
 
-def vocabulary_of_graphs(graphs: Iterable[SceneGraph], normalisation: Normalisation = "words") -> Vocabulary:
+def vocabulary_of_graphs(graphs: Iterable[Graph], normalisation: Normalisation = "words") -> Vocabulary:
     """The vocabulary of annotated graphs. A relation of an object with itself, or with an end that is not among the
     objects, says nothing of a pair of classes and is passed over.
 
-    >>> from sgeval.records import Object, Relation
+    >>> from sgeval.records import Object, Relation, SceneGraph
     >>> ends = (Object(0, "dog"), Object(1, "mat"))
     >>> vocabulary_of_graphs([SceneGraph("a", ends, (Relation(0, 1, "lying_on"),))]).rows()
     [{'subject': 'dog', 'predicate': 'lying on', 'object': 'mat', 'count': 1}]
@@ -105,7 +105,7 @@ def vocabulary_of_graphs(graphs: Iterable[SceneGraph], normalisation: Normalisat
     return _counted(_triplets(graphs), normalisation)
 
 
-def _triplets(graphs: Iterable[SceneGraph]) -> Iterable[tuple[str, str, str, int]]:
+def _triplets(graphs: Iterable[Graph]) -> Iterable[tuple[str, str, str, int]]:
     for graph in graphs:
         labels = {item.id: item.category for item in graph.objects}
         for relation in graph.relations:

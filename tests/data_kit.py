@@ -1,4 +1,5 @@
-"""Folders of the image data sets as a user has them: the small annotation files, and a plain picture for each record."""
+"""Folders of the data sets as a user has them: the small annotation files, and a plain picture for each record; of videos the
+clips, frames and masks as well."""
 
 import shutil
 from pathlib import Path
@@ -12,13 +13,15 @@ FILES = Path(__file__).resolve().parent / "data"
 ROOTS = {"visual_genome": "images", "vg150": ".", "ssg": "frames", "fgov": "coco"}
 EVERY = [(name, config) for name, found in DATA_SETS.items() for config in found.configs if config != "v1.0"]
 """Every config whose files are among the tests' data; `make_folder` makes those of release 1.0 too."""
+OF_PICTURES = [(name, config) for name, config in EVERY if DATA_SETS[name].kind == "image"]
+OF_VIDEOS = [pair for pair in EVERY if pair not in OF_PICTURES]
 
 
 def make_folder(name, folder):
     """A data folder with all annotation files and all pictures."""
     folder.mkdir(parents=True)
-    if name == "psg":
-        shutil.copytree(FILES / "psg", folder, dirs_exist_ok=True)
+    if name == "psg" or DATA_SETS[name].kind == "video":
+        shutil.copytree(FILES / name, folder, dirs_exist_ok=True)
         return folder
     if name == "fgov":
         for file in ("data_COCO_llava_OV.json", "obj365_llava_OV.json", "image_id_to_filepath.json"):

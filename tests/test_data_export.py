@@ -21,7 +21,8 @@ from sgeval.errors import SgevalError
 from sgeval.hub import export as exporting
 from sgeval.hub.card import facts_text
 from sgeval.hub.export import export, push
-from sgeval.hub.features import IMAGE, to_record
+from sgeval.hub.features import to_record
+from sgeval.hub.schema import features_of
 from sgeval.vocabulary import vocabulary_of_graphs
 
 ROOT = Path(sgeval.__file__).parent.parent
@@ -63,7 +64,7 @@ class TestEverySet:
             assert sizes[split].rows == len(wanted)
             if wanted:
                 assert graphs(loaded[split]) == graphs(stream[split]) == wanted
-                assert loaded[split].features == IMAGE
+                assert loaded[split].features == features_of(DATA_SETS[name].kind)
 
     def test_pair_vocabulary(self, name, config, folders, plain, tmp_path):
         export(name, tmp_path / "out", data_dir=folders[name], config=config, with_images=False)
@@ -79,7 +80,7 @@ class TestEverySet:
                 assert item.category_id == -1 or lists["categories"][item.category_id] == item.category
             for relation in graph.relations:
                 assert relation.predicate_id == -1 or lists["predicates"][relation.predicate_id] == relation.predicate
-        assert (lists["categories"] is None) == (name in ("visual_genome", "fgov"))
+        assert (lists["categories"] is None) == (name in ("visual_genome", "fgov", "vidor"))
 
 
 class TestFiles:
@@ -215,7 +216,7 @@ assert datasets.__version__.startswith("4."), datasets.__version__
 for folder in sys.argv[1:]:
     for streaming in (False, True):
         splits = datasets.load_dataset(folder, streaming=streaming)
-        names = ("image_id", "width", "extra", "objects", "relations")
+        names = ("file_name", "width", "extra", "objects", "relations")
         print(json.dumps({split: [[row[name] for name in names] for row in rows] for split, rows in splits.items()}))
 """
 
@@ -235,7 +236,7 @@ def test_the_newest_4_reads_exports_too(folders, tmp_path, plain):
     command = [python, "-c", OLDER, *map(str, outs)]
     lines = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
     for number, out in enumerate(outs):
-        names = ("image_id", "width", "extra", "objects", "relations")
+        names = ("file_name", "width", "extra", "objects", "relations")
         rows = {split: [[row[name] for name in names] for row in rows] for split, rows in plain(out).items()}
         assert json.loads(lines[2 * number]) == json.loads(lines[2 * number + 1]) == json.loads(json.dumps(rows))
 

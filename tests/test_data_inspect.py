@@ -49,11 +49,11 @@ class TestEverySet:
         found = inspect(name, folders[name], config=config)
         for state in found.splits:
             graphs = records(name, folders[name], config, state.split)
-            assert (state.records, state.distinct_ids) == (len(graphs), len({graph.image_id for graph in graphs}))
+            assert (state.records, state.distinct_ids) == (len(graphs), len({graph.key for graph in graphs}))
         published = DATA_SETS[name].published.get(config, {})
         assert len([fault for fault in found.faults if "published" in fault and "records" in fault]) == len(published)
         named = {image_id for image_id, _ in found.missing_pictures}
-        assert named == {graph.image_id for graph in records(name, folders[name], config) if not graph.file_name}
+        assert named == {graph.key for graph in records(name, folders[name], config) if not graph.file_name}
 
 
 class TestFaults:

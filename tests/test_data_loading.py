@@ -11,13 +11,14 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pytest
-from data_kit import EVERY, draw, make_folder, records
+from data_kit import EVERY, OF_PICTURES, draw, make_folder, records
 
 import sgeval
 from sgeval.data import masks
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
-from sgeval.hub.features import IMAGE, to_record, to_row, to_table
+from sgeval.hub.features import to_record, to_row, to_table
+from sgeval.hub.schema import IMAGE, features_of
 from sgeval.records import Object, Relation, Role, SceneGraph
 
 ROOT = Path(sgeval.__file__).parent.parent
@@ -62,12 +63,12 @@ def test_rows_give_the_records_back(name, config, folders, load):
     for split in loaded:
         wanted = records(name, folders[name], config, split)
         assert graphs(loaded[split]) == graphs(stream[split]) == wanted
-        assert loaded[split].features == IMAGE
+        assert loaded[split].features == features_of(DATA_SETS[name].kind)
         total += len(wanted)
     assert total == len(records(name, folders[name], config)) > 0
 
 
-@pytest.mark.parametrize(("name", "config"), EVERY)
+@pytest.mark.parametrize(("name", "config"), OF_PICTURES)
 def test_pictures_are_there(name, config, folders, load):
     split = DATA_SETS[name].configs[config][0]
     for row in load(name, config, data_dir=folders[name], split=split, missing_images="null"):

@@ -3,10 +3,10 @@
 Versions: 1.0.0, first. A change of what rows hold raises it; the fingerprint of the cache sees any change of code besides.
 """
 
-from sgeval.hub.builder import ImageBuilder
+from sgeval.hub.builder import GraphBuilder
 
 
-class Ssg(ImageBuilder):
+class Ssg(GraphBuilder):
     """SSG (Situational Scene Graph); configs `default` and `released_subset`."""
 
     data_set = "ssg"

@@ -1,4 +1,4 @@
-"""The commands of `sgeval data`: the image data sets of the papers, from their original files."""
+"""The commands of `sgeval data`: the data sets of the papers, from their original files."""
 
 import json
 from pathlib import Path
@@ -13,21 +13,27 @@ if TYPE_CHECKING:
     from sgeval.data.kinds import DataSet
 
 data_app = typer.Typer(
-    help="Image data sets: what to get, whether a folder is whole, tables of `datasets`, Parquet for the Hub.",
+    help="Data sets of pictures and videos: what to get, whether a folder is whole, tables of `datasets`, Parquet.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 
 SHOWN = 20
 
-Name = Annotated[str, typer.Argument(help="psg, visual_genome, vg150, ssg or fgov.", show_default=False)]
+NAMES = "psg, visual_genome, vg150, ssg or fgov; of videos pvsg or vidor"
+Name = Annotated[str, typer.Argument(help=f"{NAMES}.", show_default=False)]
 Folder = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder that holds the files under their published names.")
 ]
 Config = Annotated[str | None, typer.Option(help="Config; the first that `sgeval data info NAME` lists by default.")]
 Images = Annotated[Path | None, typer.Option(help="Folder of the pictures, where they are not below --data-dir.")]
-WithImages = Annotated[bool, typer.Option(help="Whether rows have pictures.")]
-WithMasks = Annotated[bool, typer.Option("--with-masks", help="Panoptic maps and a mask for each object (psg).")]
+WithImages = Annotated[
+    bool, typer.Option(help="Whether rows have pictures; of videos, whether their files are looked for.")
+]
+WithMasks = Annotated[
+    bool, typer.Option("--with-masks", help="A mask for each object (psg, and the config masks of pvsg).")
+]
+WithVideo = Annotated[bool, typer.Option("--with-video", help="Clips, in data sets of videos.")]
 Missing = Annotated[str, typer.Option(help="Pictures that are not there: error, or null.")]
 Reader = Annotated[
     list[str] | None,
@@ -41,9 +47,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON."
 @data_app.command()
 @ends_well
 def info(
-    name: Annotated[
-        str | None, typer.Argument(help="psg, visual_genome, vg150, ssg or fgov; all by default.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help=f"{NAMES}; all by default.", show_default=False)] = None,
     data_dir: Folder = None,
     config: Config = None,
     image_dir: Images = None,
@@ -93,6 +97,7 @@ def build(
     image_dir: Images = None,
     with_images: WithImages = True,
     with_masks: WithMasks = False,
+    with_video: WithVideo = False,
     missing_images: Missing = "error",
     cache_dir: Annotated[Path | None, typer.Option(help="Where to build; the cache of `datasets` by default.")] = None,
     num_proc: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
@@ -113,6 +118,7 @@ def build(
         image_dir=image_dir,
         with_images=with_images,
         with_masks=with_masks,
+        with_video=with_video,
         missing_images=missing_images,
         cache_dir=cache_dir,
         reader=_options(reader),
@@ -136,6 +142,7 @@ def export(
     image_dir: Images = None,
     with_images: WithImages = True,
     with_masks: WithMasks = False,
+    with_video: WithVideo = False,
     missing_images: Missing = "error",
     shard_mb: Annotated[int, typer.Option(min=1, help="About how long a file may get, in MB before packing.")] = 500,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export in --out.")] = False,
@@ -164,6 +171,7 @@ def export(
         image_dir=image_dir,
         with_images=with_images,
         with_masks=with_masks,
+        with_video=with_video,
         missing_images=missing_images,
         shard_bytes=shard_mb * 10**6,
         overwrite=overwrite,
@@ -296,17 +304,22 @@ def _show(found: "DataSet", look: "Inspection") -> None:
             )
         else:
             line(f"there     {state.path} ({state.bytes:,} bytes)" + (f": {state.fault}" if state.fault else ""))
-    line(f"pictures  {found.pictures_from}")
+    pictures = "pictures" if found.kind == "image" else "videos"
+    line(f"{pictures:<9} {found.pictures_from}")
     for split in look.splits:
         published = f"published {split.published:,}" if split.published is not None else "no published count"
         line(f"{split.split:<9} {split.records:,} records, {split.distinct_ids:,} distinct ids ({published})")
     if look.splits:
-        line(f"pictures  {look.n_pictures:,} there, {len(look.missing_pictures):,} missing or empty")
-    for what, missing_files in (("picture", look.missing_pictures), ("map", look.missing_maps)):
+        files = "pictures" if found.kind == "image" else "files"
+        line(f"{files:<9} {look.n_pictures:,} there, {len(look.missing_pictures):,} missing or empty")
+    names = ("picture", "map") if found.kind == "image" else ("file", "mask")
+    for what, missing_files in zip(names, (look.missing_pictures, look.missing_maps)):
         for image_id, file_name in missing_files[:SHOWN]:
             line(f"  missing {what} of {image_id}: {file_name}", "yellow")
         if len(missing_files) > SHOWN:
             line(f"  … and {len(missing_files) - SHOWN:,} more; --json lists all")
+    for oddity in look.oddities:
+        line(f"odd       {oddity.count:,} {oddity.what}, in {len(oddity.ids):,} videos", "yellow")
     if look.data_dir is None:
         for fault in found.faults:
             line(f"known     {fault}")

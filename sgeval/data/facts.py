@@ -10,6 +10,8 @@ WHERE = {
     "ssg": "https://github.com/LUNAProject22/SSG, by its link to Google Drive",
     "fgov": "the authors of arXiv 2509.01209; no file is published",
     "rlipv2": "https://github.com/JacobYuan7/RLIPv2",
+    "pvsg": "https://huggingface.co/datasets/Jingkang/PVSG",
+    "vidor": "https://huggingface.co/datasets/shangxd/vidor or https://xdshang.github.io/docs/vidor.html",
 }
 
 LICENCES = {
@@ -45,6 +47,19 @@ LICENCES = {
         "No licence is stated, and no file is published. Pictures of COCO and Objects365 have terms of their own.",
         "Whatever the authors grant to whoever they give the files to.",
         "nothing",
+    ),
+    "pvsg": Licence(
+        "other",
+        "The data set's card on the Hub says MIT; the authors' code is under the S-Lab License 1.0, for non-commercial use. "
+        "Videos of Ego4D, EPIC-KITCHENS and VidOR have terms of their own.",
+        "Use for research is what it was published for; keep to non-commercial use, since the two grants differ.",
+        "nothing",
+    ),
+    "vidor": Licence(
+        "cc-by-sa-4.0",
+        "The data set's card on the Hub says CC BY-SA 4.0. Videos come from Flickr (YFCC100M), each under terms of its own.",
+        "Annotations may be used, changed and passed on under the same licence, with the authors named.",
+        "annotations",
     ),
 }
 
@@ -94,6 +109,30 @@ FAULTS = {
         'Some names of Objects365 end in a blank ("Table Tennis ").',
         "`train` and `val` are the splits of COCO or Objects365 that a picture comes from; the set has none of its own.",
     ),
+    "pvsg": (
+        'Some predicates ("squatting on") are not in the class list: `predicate_id` is -1. Published training code passes '
+        "over them.",
+        "Relations hold by design while an end of theirs is not to be seen.",
+        "Some spans reach beyond the clip, or lie wholly past its end. They are kept and flagged in `extra`.",
+        "Published code reads spans one frame short; both ends are inside.",
+        "Which of the three sources a video has is said by `split`, not by its name.",
+        "Some frames have a mask that is background all over.",
+        "Frames dumped with OpenCV can be fewer than masks. `num_frames` of them are looked for, from 0000.png on.",
+        "The archives hold junk paths, and names of frames repeat from video to video: unpack each video into a folder of "
+        "its own. How the archives of masks are nested is not sure.",
+        "Class names contain misspellings (ballon, vaccum, scissor); they are left as they are.",
+    ),
+    "vidor": (
+        "frame_count can be higher than the number of frames with boxes; the lower is taken, and flagged in `extra`.",
+        "An object may have no box in frames inside a relation of it.",
+        "Many relations repeat a triplet, each with its own span. They are kept apart.",
+        'Names hold "/", "_" and brackets ("ball/sports_ball", "play(instrument)").',
+        "No file holds a class list, so `category_id` and `predicate_id` are -1. The authors count 80 categories and 50 "
+        "predicates (42 actions, 8 of space).",
+        "Annotations of the 2,165 test videos are not public.",
+        "Some videos were withdrawn from Flickr.",
+        "The names of the archives on the Hub (training-annotation.zip, …) are not sure.",
+    ),
 }
 
 _VISUAL_GENOME = """@article{krishna2017visual,
@@ -136,5 +175,16 @@ CITATIONS = {
   booktitle = {International Conference on Computer Vision Workshops},
   year      = {2025},
   note      = {arXiv:2509.01209}
+}""",
+    "pvsg": """@inproceedings{yang2023panoptic,
+  title     = {Panoptic Video Scene Graph Generation},
+  author    = {Yang, Jingkang and Peng, Wenxuan and Li, Xiangtai and Guo, Zujin and Chen, Liangyu and Li, Bo and Ma, Zheng and
+               Zhou, Kaiyang and Zhang, Wayne and Loy, Chen Change and Liu, Ziwei},
+  booktitle = {Conference on Computer Vision and Pattern Recognition},
+  year      = {2023}
+}""",
+    "vidor": """@misc{shang_vidor,
+  title  = {Annotating Objects and Relations in User-Generated Videos},
+  author = {Shang, Xindi and Di, Donglin and Xiao, Junbin and Cao, Yu and Yang, Xun and Chua, Tat-Seng}
 }""",
 }

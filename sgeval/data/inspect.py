@@ -11,7 +11,8 @@ from sgeval.data.kinds import DataSet, SourceFile
 from sgeval.data.pictures import Place, place_of
 from sgeval.errors import SgevalError, one_line
 from sgeval.progress import bar
-from sgeval.records import SceneGraph
+from sgeval.readers.flags import flag_words
+from sgeval.records import Graph, VideoGraph
 
 BLOCK = 2**20
 
@@ -41,6 +42,15 @@ class SplitState:
 
 
 @dataclass
+class Oddity:
+    """Something odd that records were kept with: in words, how often, and in which of them."""
+
+    what: str
+    count: int = 0
+    ids: list[str] = field(default_factory=list)
+
+
+@dataclass
 class Inspection:
     """What was found. `faults` say in a line each why the folder is not the published data set, whole."""
 
@@ -51,9 +61,11 @@ class Inspection:
     splits: list[SplitState] = field(default_factory=list)
     n_pictures: int = 0
     missing_pictures: list[tuple[str, str]] = field(default_factory=list)
-    """Image id and file name of each picture that is not there, or is empty."""
+    """Id of the record and file name of each picture, frame or clip that is not there, or is empty."""
     missing_maps: list[tuple[str, str]] = field(default_factory=list)
-    """The same for panoptic maps, where they were asked for."""
+    """The same for panoptic maps and masks, where they were asked for."""
+    oddities: list[Oddity] = field(default_factory=list)
+    """What videos were kept with; it is not amiss, since the published files are so."""
     faults: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,7 +86,8 @@ def inspect(
     """Look at a data set's folder; without `data_dir`, only say which files it takes.
 
     Every record of every split is read and each of its pictures looked for, by name: pictures are not opened, folders not
-    listed. Faults are gathered, not raised; `SgevalError` is for unknown names and folders of pictures that are none.
+    listed. Of a video that means its frames, where the config names them, else its clip. Faults are gathered, not raised;
+    `SgevalError` is for unknown names and folders of pictures that are none.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
@@ -100,19 +113,23 @@ def inspect(
 
 
 def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
-    path = None if data_dir is None else file.found(Path(data_dir))
+    paths = [] if data_dir is None else list(file.all_found(Path(data_dir)))
+    if paths and "*" not in "".join(file.names):
+        paths = paths[:1]  # the first name that is there is read, of patterns whatever fits
+    path = paths[0] if paths else None
     facts = (file.names, file.what, file.where, file.needed, file.size)
     if path is None:
         lacks = data_dir is not None and file.needed
         return FileState(*facts, fault=f"expected the file ({file.what}; from {file.where}), got none" if lacks else "")
-    size = path.stat().st_size
+    size = sum(each.stat().st_size for each in paths)
     fault = ""
     if path.name == file.names[0]:  # the size and the sum are those of the first name
         if file.size is not None and size != file.size:
             fault = f"expected {file.size:,} bytes as published, got {size:,}"
         elif file.sha256 is not None and (digest := _sha256(path)) != file.sha256:
             fault = f"expected the published SHA-256 {file.sha256[:12]}…, got {digest[:12]}…"
-    return FileState(*facts, path=str(path), bytes=size, fault=fault)
+    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    return FileState(*facts, path=f"{path}{more}", bytes=size, fault=fault)
 
 
 def _sha256(path: Path) -> str:
@@ -126,13 +143,16 @@ def _sha256(path: Path) -> str:
 def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any], parts: tuple[bool, bool]) -> None:
     assert out.data_dir is not None
     published = found.published.get(out.config, {})
+    is_closed = found.kind == "video" and "predicates" in reading.classes(found.name, out.data_dir, out.config)
     for split in found.configs[out.config]:
         number, ids = 0, set()
         records = reading.read(found.name, out.data_dir, out.config, split, **reader)
         for graph in bar(records, f"{found.name} {split}", "record"):
             number += 1
-            ids.add(graph.image_id)
+            ids.add(graph.key)
             _look_for_files(out, place, graph, *parts)
+            if isinstance(graph, VideoGraph):
+                _note_oddities(out, graph, is_closed)
         out.splits.append(SplitState(split, number, len(ids), published.get(split)))
     if found.leaves_unsplit:
         total = sum(1 for _ in reading.read(found.name, out.data_dir, out.config, **reader))
@@ -140,15 +160,41 @@ def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any]
             out.faults.append(f"{rest:,} records are in no split, so no split holds them")
 
 
-def _look_for_files(out: Inspection, place: Place, graph: SceneGraph, with_images: bool, with_masks: bool) -> None:
-    if with_images:
-        path = place.picture(graph)
-        if path is None or not path.stat().st_size:
-            out.missing_pictures.append((graph.image_id, graph.file_name or f"{graph.image_id}.jpg"))
-        else:
+def _look_for_files(out: Inspection, place: Place, graph: Graph, with_images: bool, with_masks: bool) -> None:
+    clips = with_images and isinstance(graph, VideoGraph) and graph.frame_files is None
+    try:
+        files = list(place.files(graph, images=with_images, masks=with_masks, clips=clips))
+    except SgevalError as fault:
+        if isinstance(graph, VideoGraph):  # files that count from another number: the other videos are looked at too
+            out.faults.append(str(fault))
+            return
+        raise
+    for file in files:
+        is_map = file.what in ("panoptic map", "mask")
+        if file.path is None or not file.path.stat().st_size:
+            (out.missing_maps if is_map else out.missing_pictures).append((graph.key, file.name))
+        elif not is_map:
             out.n_pictures += 1
-    if with_masks and ((path := place.panoptic_map(graph)) is None or not path.stat().st_size):
-        out.missing_maps.append((graph.image_id, graph.panoptic_file or ""))
+    if with_images and isinstance(graph, VideoGraph) and place.beyond(graph) is not None:
+        _note(out, "videos with more frames on the disk than num_frames", graph)
+
+
+def _note_oddities(out: Inspection, graph: VideoGraph, is_closed: bool) -> None:
+    for pointer in graph.extra:
+        if words := flag_words(pointer):
+            _note(out, words, graph)
+    for relation in graph.relations:
+        if is_closed and relation.predicate_id == -1:
+            _note(out, "relations whose predicate is not in the class list", graph)
+
+
+def _note(out: Inspection, what: str, graph: VideoGraph) -> None:
+    oddity = next((entry for entry in out.oddities if entry.what == what), None)
+    if oddity is None:
+        out.oddities.append(oddity := Oddity(what))
+    oddity.count += 1
+    if oddity.ids[-1:] != [graph.key]:
+        oddity.ids.append(graph.key)
 
 
 def _differences(out: Inspection, found: DataSet, is_chosen: bool) -> Iterator[str]:
@@ -159,7 +205,8 @@ def _differences(out: Inspection, found: DataSet, is_chosen: bool) -> Iterator[s
         got = counts.get(split, sum(counts.values()))
         if got != number and not is_chosen:
             yield f"{split}: expected the published {number:,} records, got {got:,}"
-    for what, missing in (("pictures", out.missing_pictures), ("panoptic maps", out.missing_maps)):
+    names = ("pictures", "panoptic maps") if found.kind == "image" else ("clips or frames", "masks")
+    for what, missing in zip(names, (out.missing_pictures, out.missing_maps)):
         if missing:
             folder = one_line(str(out.data_dir))
             yield f"{what}: {len(missing):,} missing or empty below {folder} (from {found.pictures_from})"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sgeval.records import SceneGraph
+from sgeval.schemas import Kind
 
 Classes = Mapping[str, tuple[str, ...]]
 """Class lists by name; `categories` and `predicates` are those that ids count in, and are absent where names are open."""
@@ -51,16 +51,17 @@ class DataSet:
     """What is known about one data set.
 
     `read(data_dir, split, config, **options)` gives records in file order; `split=None` gives all. `classes(data_dir,
-    config)` gives the class lists. `pictures` and `panoptic` are patterns below `data_dir`, tried in this order:
-    `{file_name}` is the record's, `{name}` its last part. `published` are records by config and split; the split "all"
-    stands for the whole config where the parts were not published.
+    config)` gives the class lists. `pictures` (of videos: frames), `panoptic` (of videos: masks) and `clips` are patterns
+    below `data_dir`, tried in this order: `{file_name}` is the name that the record gives, `{name}` its last part.
+    `published` are records by config and split; the split "all" stands for the whole config where the parts were not
+    published.
     """
 
     name: str
     title: str
     configs: Mapping[str, tuple[str, ...]]
     """The splits of each config; the first config is the default."""
-    read: Callable[..., Iterator[SceneGraph]]
+    read: Callable[..., Iterator[Any]]
     classes: Callable[[Path, str], Classes]
     pictures: Mapping[str, tuple[str, ...]]
     """By config; the key "" holds for all others."""
@@ -72,14 +73,22 @@ class DataSet:
     citation: str
     asks: str = ""
     """What stands between a user and the files: a form, a drive, a licence to accept. Empty: a plain download."""
+    kind: Kind = "image"
+    """Whether records are of pictures or of videos."""
+    count: Callable[[Path, str | None, str], int] | None = None
+    """How many records a split of a config has, where that can be told without reading them; `read` then takes `part=(first,
+    last)`, positions in the split, as a slice does."""
     panoptic: tuple[str, ...] = ()
+    with_maps: tuple[str, ...] = ()
+    """The configs that have masks; none named: all, if there are patterns for them."""
+    clips: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
     leaves_unsplit: bool = False
     """Whether records may be in none of the splits."""
-    vg_id: Callable[[SceneGraph], Any] = lambda graph: None
+    vg_id: Callable[[Any], Any] = lambda graph: None
     """The id of a record's picture in Visual Genome, if it is one of its pictures."""
-    coco_id: Callable[[SceneGraph], Any] = lambda graph: None
+    coco_id: Callable[[Any], Any] = lambda graph: None
     """The id of a record's picture in COCO."""
 
     @property
@@ -90,6 +99,10 @@ class DataSet:
     def patterns(self, config: str) -> tuple[str, ...]:
         """Where pictures of a config are looked for."""
         return self.pictures.get(config, self.pictures.get("", ()))
+
+    def has_maps(self, config: str) -> bool:
+        """Whether records of a config have masks."""
+        return bool(self.panoptic) and (not self.with_maps or config in self.with_maps)
 
     def files_of(self, config: str) -> tuple[SourceFile, ...]:
         """The files that play a part in a config."""

@@ -1,24 +1,27 @@
-"""Masks of segments: from an id-coded panoptic PNG to one run-length code a segment, in numpy.
+"""Masks of segments: from an id-coded PNG to one box and one run-length code a segment, and back, in numpy.
 
-A panoptic PNG holds ids as R + 256 G + 65536 B; 0 is nothing. A code is `{"size": [height, width], "counts": text}`, COCO's
-compressed form: lengths of runs of 0 and 1 in turn, column by column, beginning with 0. From the fourth run on the
-difference to the run two before stands in its place; a number is written in groups of 5 bits, lowest first, each as the
-character 48 + group, plus 32 where more groups follow; the highest bit of the last group is the sign.
+A panoptic PNG holds ids as R + 256 G + 65536 B; others hold them as palette indices or grey values. 0 is nothing. A code is
+`{"size": [height, width], "counts": text}`, COCO's compressed form: lengths of runs of 0 and 1 in turn, column by column,
+beginning with 0. From the fourth run on the difference to the run two before stands in its place; a number is written in
+groups of 5 bits, lowest first, each as the character 48 + group, plus 32 where more groups follow; the highest bit of the
+last group is the sign.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgeval.errors import BadImage, SgevalError, shown
-from sgeval.images import MAX_PIXELS, Size, load_image
-from sgeval.records import SceneGraph
+from sgeval.errors import BadImage, SgevalError, one_of, shown
+from sgeval.images import MAX_PIXELS, Size, load_image, load_values
+from sgeval.records import Box, SceneGraph
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, Any]
 
+ENCODINGS = ("palette_object_id", "grey_object_id", "rgb_object_id")
+"""How a mask file holds the ids of objects: as palette indices, as 8- or 16-bit grey, as R + 256 G + 65536 B."""
 LONGEST = 7  # groups of 5 bits in a number; a picture has fewer than 2**31 pixels
 
 
@@ -30,12 +33,36 @@ def panoptic_ids(source: Any, expected: Size | None = None) -> "Array":
     return pixels[..., 0] + 256 * pixels[..., 1] + 65536 * pixels[..., 2]
 
 
+def mask_ids(source: Any, encoding: str | None, expected: Size | None = None) -> "Array":
+    """The ids of a mask file in one of the `ENCODINGS`, an int32 array of (height, width). Raises `BadImage` for a file that
+    cannot be read, holds no such ids, or is of another size."""
+    one_of("mask_encoding", encoding, ENCODINGS)
+    return panoptic_ids(source, expected) if encoding == "rgb_object_id" else load_values(source, expected)
+
+
+class Segment(NamedTuple):
+    """What a map shows of one id: its box x, y, width, height in whole pixels, and its run-length code."""
+
+    box: Box
+    code: dict[str, Any]
+
+
 def segment_codes(ids: "Array") -> dict[int, dict[str, Any]]:
     """The run-length code of each id of a map, 0 left out.
 
     >>> import numpy as np
     >>> segment_codes(np.array([[5, 0], [5, 5]]))
     {5: {'size': [2, 2], 'counts': '021O'}}
+    """
+    return {number: segment.code for number, segment in segments(ids).items()}
+
+
+def segments(ids: "Array") -> dict[int, Segment]:
+    """Box and run-length code of each id of a map, 0 left out.
+
+    >>> import numpy as np
+    >>> segments(np.array([[0, 0, 0], [0, 7, 7]]))[7].box
+    (1.0, 1.0, 2.0, 1.0)
     """
     import numpy as np
 
@@ -52,8 +79,51 @@ def segment_codes(ids: "Array") -> dict[int, dict[str, Any]]:
         edges = np.concatenate(([0], edges, [flat.size] if edges[-1] < flat.size else []))
         if owners[runs[0]] != 0:
             counts = np.diff(edges).astype(int).tolist()
-            codes[int(owners[runs[0]])] = {"size": [height, width], "counts": counts_text(counts)}
+            code = {"size": [height, width], "counts": counts_text(counts)}
+            codes[int(owners[runs[0]])] = Segment(_box_of_runs(starts[runs], ends[runs], height), code)
     return codes
+
+
+def _box_of_runs(starts: "Array", ends: "Array", height: int) -> Box:
+    """The box around runs that go down the columns; `ends` are one past the last pixel."""
+    first, last = starts // height, (ends - 1) // height
+    wraps = bool((first < last).any())  # a run over two columns touches the top and the bottom
+    top, bottom = (0, height - 1) if wraps else (int((starts % height).min()), int(((ends - 1) % height).max()))
+    left, right = int(first.min()), int(last.max())
+    return float(left), float(top), float(right - left + 1), float(bottom - top + 1)
+
+
+def box_of_code(code: Mapping[str, Any], place: str = "segmentation") -> Box | None:
+    """The box x, y, width, height around a mask, in whole pixels; none around an empty one. Raises `SgevalError` as
+    `checked_counts`.
+
+    >>> box_of_code({"size": [2, 2], "counts": "021O"})
+    (0.0, 0.0, 2.0, 2.0)
+    """
+    import numpy as np
+
+    edges = np.cumsum(checked_counts(code, place))
+    starts, ends = edges[0:-1:2], edges[1::2]
+    has_pixels = starts < ends
+    return _box_of_runs(starts[has_pixels], ends[has_pixels], code["size"][0]) if has_pixels.any() else None
+
+
+def code_of_box(box: Box, size: Size) -> dict[str, Any]:
+    """The run-length code of a box filled in, in a picture of (width, height): each pixel whose middle lies in the box.
+
+    >>> code_of_box((1.0, 1.0, 2.0, 1.0), (3, 2)) == segment_codes(__import__("numpy").array([[0, 0, 0], [0, 7, 7]]))[7]
+    True
+    """
+    import numpy as np
+
+    width, height = size
+    if not (width > 0 and height > 0 and width * height <= MAX_PIXELS):
+        raise SgevalError(f"size: expected a width and a height of at most {MAX_PIXELS:,} pixels, got {shown([*size])}")
+    x, y, w, h = box
+    across, down = np.arange(width) + 0.5, np.arange(height) + 0.5
+    mask = ((down >= y) & (down < y + h))[:, None] & ((across >= x) & (across < x + w))[None, :]
+    codes = segment_codes(mask.astype(np.int32))
+    return codes.get(1) or {"size": [height, width], "counts": counts_text([width * height])}
 
 
 def record_codes(graph: SceneGraph, path: Path) -> list[dict[str, Any] | None]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from sgeval.data.kinds import DataSet
-from sgeval.records import SceneGraph
+from sgeval.records import Graph
 
 TRAINING = "train"
 
@@ -42,7 +42,7 @@ class Overlap:
     crosses: bool
 
 
-def part_of(found: DataSet, split: str, graphs: Iterable[SceneGraph]) -> Part:
+def part_of(found: DataSet, split: str, graphs: Iterable[Graph]) -> Part:
     """The ids of a split's pictures."""
     number = 0
     ids: dict[str, set[str]] = {"vg": set(), "coco": set()}

@@ -1,30 +1,41 @@
-"""Where the picture of a record lies on the disk. A few names are tried, folders are never listed.
+"""Where the pictures of a record lie on the disk. A few names are tried, folders are never listed.
 
 File names come from annotation files of strangers: one that is absolute or climbs out of its folder is refused. Links
 inside the user's own folder are followed, since large trees of pictures are often linked into place.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from sgeval.data.kinds import DataSet
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.images import ENDINGS
-from sgeval.records import SceneGraph
+from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
 ANYWHERE = ("{file_name}", "{name}")
-"""Patterns below a folder that a user names."""
+"""Patterns below a folder that a user names; of videos the first alone, since their frames share names."""
+
+
+class Named(NamedTuple):
+    """A file that a record names: what it is, its name, and where it lies, or nothing."""
+
+    what: str
+    name: str
+    path: Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Folders and patterns for the pictures of a config, and for its panoptic maps."""
+    """Folders and patterns for the pictures of a config, for its masks and for its clips."""
 
     folder: Path
     pictures: tuple[str, ...]
     panoptic: tuple[str, ...]
     panoptic_folder: Path
+    clips: tuple[str, ...] = ()
 
     def picture(self, graph: SceneGraph) -> Path | None:
         """The record's picture, or nothing. Raises `SgevalError` for a name that leads out of the folder."""
@@ -37,28 +48,100 @@ class Place:
             return None
         return _first(self.panoptic_folder, self.panoptic, [graph.panoptic_file], graph)
 
-    def tried(self) -> str:
-        """Where pictures are looked for, in words."""
-        return ", ".join(one_line(str(self.folder / pattern)) for pattern in self.pictures)
+    def clip(self, graph: VideoGraph) -> Path | None:
+        """The record's clip, or nothing."""
+        return _first(self.folder, self.clips, [graph.file_name], graph) if graph.file_name else None
+
+    def frames(self, graph: VideoGraph) -> list[Path | None]:
+        """The frames that the record names, each in its place. Raises `SgevalError` for names that lead out of the folder,
+        and for files that count from another number than the record's names do: each would be taken for the one before."""
+        return _in_order(self.folder, self.pictures, graph.frame_files or (), graph)
+
+    def masks(self, graph: VideoGraph) -> list[Path | None]:
+        """The same of masks."""
+        return _in_order(self.panoptic_folder, self.panoptic, graph.mask_files or (), graph)
+
+    def beyond(self, graph: VideoGraph) -> Path | None:
+        """The frame after the last that the record names, should there be one."""
+        name = name_after(graph.frame_files or ())
+        return _first(self.folder, self.pictures, [name], graph) if name else None
+
+    def files(self, graph: Graph, *, images: bool, masks: bool, clips: bool = False) -> Iterator[Named]:
+        """The files that belong to a record, of the kinds asked for."""
+        if isinstance(graph, SceneGraph):
+            if images:
+                yield Named("picture", graph.file_name or f"{graph.image_id}.jpg", self.picture(graph))
+            if masks:
+                yield Named("panoptic map", graph.panoptic_file or "", self.panoptic_map(graph))
+            return
+        if images:
+            yield from map(Named, *_columns("frame", graph.frame_files, self.frames(graph)))
+        if masks:
+            yield from map(Named, *_columns("mask", graph.mask_files, self.masks(graph)))
+        if clips:
+            yield Named("clip", graph.file_name or "", self.clip(graph))
+
+    def tried(self, what: str = "picture") -> str:
+        """Where files are looked for, in words."""
+        folder, patterns = {
+            "clip": (self.folder, self.clips),
+            "mask": (self.panoptic_folder, self.panoptic),
+        }.get(what, (self.folder, self.pictures))
+        return ", ".join(one_line(str(folder / pattern)) for pattern in patterns)
 
 
 def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str | Path | None = None) -> Place:
-    """Where a config's pictures are looked for. `image_dir` takes the place of the folders in `data_dir`; panoptic maps are
-    looked for there first, then below `data_dir`."""
+    """Where a config's pictures are looked for. `image_dir` takes the place of the folders in `data_dir`; masks are looked
+    for there first, then below `data_dir`."""
     if image_dir is None:
-        return Place(Path(data_dir), found.patterns(config), found.panoptic, Path(data_dir))
+        return Place(Path(data_dir), found.patterns(config), found.panoptic, Path(data_dir), found.clips)
     if not Path(image_dir).is_dir():
         raise SgevalError(f"image_dir: expected a folder of pictures, got {one_line(str(image_dir))}")
     folder = Path(image_dir)
+    patterns = ANYWHERE if found.kind == "image" else ANYWHERE[:1]
     beside = tuple(str(folder.resolve() / pattern) for pattern in ANYWHERE[:1])
-    return Place(folder, ANYWHERE, (*beside, *found.panoptic), Path(data_dir))
+    return Place(folder, patterns, (*beside, *found.panoptic), Path(data_dir), ANYWHERE if found.clips else ())
 
 
-def _first(folder: Path, patterns: Sequence[str], names: Sequence[str], graph: SceneGraph) -> Path | None:
+def name_after(names: Sequence[str | None]) -> str | None:
+    """The name that would come next, by the numbers at the ends of the last two; nothing where they have none.
+
+    >>> name_after(["a/0000.png", "a/0005.png"])
+    'a/0010.png'
+    """
+    ends = [re.fullmatch(r"(.*?)(\d{1,12})(\.\w+)", name or "", re.DOTALL) for name in names[-2:]]
+    if len(ends) < 2 or ends[0] is None or ends[1] is None:
+        return None
+    before, last = (int(end[2]) for end in ends if end)
+    return f"{ends[1][1]}{2 * last - before:0{len(ends[1][2])}d}{ends[1][3]}" if last > before else None
+
+
+def _columns(
+    what: str, names: Sequence[str | None] | None, paths: list[Path | None]
+) -> tuple[list[str], list[str], list[Path | None]]:
+    return [what] * len(paths), [name or "" for name in names or ()], paths
+
+
+def _in_order(
+    folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph
+) -> list[Path | None]:
+    paths = [_first(folder, patterns, [name], graph) if name else None for name in names]
+    lacks_first = bool(paths) and names[0] is not None and paths[0] is None
+    after = name_after(names) if lacks_first else None
+    beyond = _first(folder, patterns, [after], graph) if after else None
+    if beyond is not None:
+        raise SgevalError(
+            f"{label(graph)}: expected files that count from {shown(names[0])}, got none of that name and "
+            f"{one_line(str(beyond))}, past the last of {len(names):,}: they seem to count from another number"
+        )
+    return paths
+
+
+def _first(folder: Path, patterns: Sequence[str], names: Sequence[str], graph: Graph) -> Path | None:
     for name in names:
         inside = PurePosixPath(name)
         if inside.is_absolute() or ".." in inside.parts or "\\" in name or ":" in name or not name.isprintable():
-            place = f"image {shown(graph.image_id)}: file_name"
+            place = f"{label(graph)}: file_name"
             raise SgevalError(f"{place}: expected a name below the folder of pictures, got {shown(name)}")
     for pattern in patterns:
         for name in names:

@@ -1,13 +1,13 @@
 """Records of a data set by its name; and what is missing where they cannot be had."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
-from sgeval.records import SceneGraph
 
 
 def data_set(name: str) -> DataSet:
@@ -16,7 +16,7 @@ def data_set(name: str) -> DataSet:
     >>> data_set("pgs")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: data set: expected one of psg, visual_genome, vg150, ssg, fgov, got "pgs"; did you mean "psg"?
+    sgeval.errors.SgevalError: data set: expected one of psg, visual_genome, ..., got "pgs"; did you mean "psg"?
     """
     one_of("data set", name, DATA_SETS)
     return DATA_SETS[name]
@@ -31,9 +31,16 @@ def config_of(found: DataSet, config: str | None) -> str:
 
 
 def read(
-    name: str, data_dir: str | Path, config: str | None = None, split: str | None = None, **options: Any
-) -> Iterator[SceneGraph]:
-    """The records of a data set, in file order; `split=None` gives those of all splits.
+    name: str,
+    data_dir: str | Path,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    part: tuple[int, int | None] | None = None,
+    **options: Any,
+) -> Iterator[Any]:
+    """The records of a data set, in file order; `split=None` gives those of all splits, `part` a stretch of them by
+    position, as a slice does.
 
     `options` are keywords of its reader. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
     what to get and from where; while reading, as the reader does.
@@ -44,7 +51,18 @@ def read(
         one_of(f"split of {name}, {config}", split, found.configs[config])
     check_options(found, options)
     check_files(found, data_dir, config, options)
-    return found.read(Path(data_dir), split, config, **options)
+    if part is not None and found.count is not None:
+        return found.read(Path(data_dir), split, config, part=part, **options)
+    graphs = found.read(Path(data_dir), split, config, **options)
+    return graphs if part is None else islice(graphs, *part)
+
+
+def count(name: str, data_dir: str | Path, config: str | None = None, split: str | None = None, **options: Any) -> int:
+    """How many records `read` gives; they are read for it, unless the data set can tell."""
+    found = data_set(name)
+    if found.count is not None:
+        return found.count(Path(data_dir), split, config_of(found, config))
+    return sum(1 for _ in read(name, data_dir, config, split, **options))
 
 
 def classes(name: str, data_dir: str | Path, config: str | None = None) -> Classes:

@@ -1,6 +1,7 @@
-"""The image data sets: what each is made of, where that comes from, who reads it, and what is known about it.
+"""The data sets: what each is made of, where that comes from, who reads it, and what is known about it.
 
-One frozen record a data set, all in `DATA_SETS`. Nothing here knows the host library `datasets`; `sgeval.hub` does.
+One frozen record a data set, all in `DATA_SETS`; those of videos come from `video_sets`. Nothing here knows the host library
+`datasets`; `sgeval.hub` does.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any, Literal
 
 from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
 from sgeval.data.kinds import Classes, DataSet, SourceFile
+from sgeval.data.video_sets import VIDEO_SETS
 from sgeval.readers.fgov import read_fgov
 from sgeval.readers.psg import psg_classes, read_psg
 from sgeval.readers.ssg import read_ssg, ssg_classes
@@ -221,4 +223,5 @@ DATA_SETS: dict[str, DataSet] = {
         options=("data_files",),
         coco_id=lambda graph: Path(graph.file_name or "").stem if graph.extra.get("dataset") == "coco2017" else None,
     ),
+    **VIDEO_SETS,
 }

@@ -1,4 +1,4 @@
-"""The builder that the image data sets share: records of a reader as rows of `datasets`.
+"""The builder that the data sets share: records of a reader as rows of `datasets`.
 
 `datasets` keeps what it has built, and looks at neither code nor sources when it is asked again. So every builder names its
 rows by a fingerprint of the code, the source files (name, size, time of change) and the options, whoever makes it.
@@ -10,7 +10,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
 
 import datasets
@@ -18,8 +18,8 @@ from datasets.exceptions import DatasetGenerationError
 
 from sgeval.data import reading
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.hub.features import image_features
 from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved
+from sgeval.hub.schema import features_of
 
 MissingImages = Literal["error", "null"]
 COUNTED = "all_checks"
@@ -27,30 +27,32 @@ COUNTED = "all_checks"
 
 
 @dataclass(eq=False)
-class ImageConfig(datasets.BuilderConfig):  # type: ignore[misc]
+class GraphConfig(datasets.BuilderConfig):  # type: ignore[misc]
     """A config with its options. Those of the reader go to `reader`."""
 
     image_dir: str | None = None
     with_images: bool = True
     with_masks: bool = False
+    with_video: bool = False
     missing_images: MissingImages = "error"
     cast_class_labels: bool = False
     reader: Mapping[str, Any] = field(default_factory=dict)
 
 
-ROWS_AT_ONCE = 100
-OPTIONS = tuple(item.name for item in dataclasses.fields(ImageConfig))[-6:]
+ROWS_AT_ONCE = {"image": 100, "video": 10}
+"""A video's tracks may hold megabytes."""
+OPTIONS = tuple(item.name for item in dataclasses.fields(GraphConfig))[-7:]
 
 
-class ImageBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-    """An image data set. A subclass says which (`data_set`), and its `VERSION`; nothing else."""
+class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
+    """A data set of pictures or videos. A subclass says which (`data_set`), and its `VERSION`; nothing else."""
 
     data_set: ClassVar[str]
-    BUILDER_CONFIG_CLASS = ImageConfig
+    BUILDER_CONFIG_CLASS = GraphConfig
 
     def __init_subclass__(cls) -> None:
         found = reading.data_set(cls.data_set)
-        cls.BUILDER_CONFIGS = [ImageConfig(name=name, version=cls.VERSION) for name in found.configs]
+        cls.BUILDER_CONFIGS = [GraphConfig(name=name, version=cls.VERSION) for name in found.configs]
         cls.DEFAULT_CONFIG_NAME = found.default_config
 
     def __init__(
@@ -102,7 +104,7 @@ class ImageBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 raise SgevalError(f"cast_class_labels: expected a data set with class lists, got {found.name}")
         return datasets.DatasetInfo(
             description=found.title,
-            features=image_features(classes),
+            features=features_of(found.kind, classes),
             citation=found.citation,
             license=found.licence.hub_id,
         )
@@ -122,18 +124,18 @@ class ImageBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         """Stretches of a split, one a process, so that rows come in file order however many there are."""
         if num_proc == 1:
             return [(0, None)]
-        total = sum(1 for _ in self._read(split))
+        config = self.config
+        total = reading.count(self.data_set, config.data_dir, config.name, split, **config.reader)
         number = max(1, min(num_proc, total))
         edges = [total * step // number for step in range(number + 1)]
         return list(pairwise(edges))
 
-    def _read(self, split: str) -> Iterator[Any]:
-        return reading.read(self.data_set, self.config.data_dir, self.config.name, split, **self.config.reader)
-
     def _generate_tables(self, split: str, parts: list[tuple[int, int | None]]) -> Iterator[tuple[int, Any]]:
         make = RowMaker.of_config(self.data_set, self.config)
-        graphs = islice(self._read(split), parts[0][0], parts[-1][1])
-        yield from enumerate(make.tables(graphs, ROWS_AT_ONCE, self.info.features))
+        config, part = self.config, (parts[0][0], parts[-1][1])
+        graphs = reading.read(self.data_set, config.data_dir, config.name, split, part=part, **config.reader)
+        size = ROWS_AT_ONCE[reading.data_set(self.data_set).kind]
+        yield from enumerate(make.tables(graphs, size, self.info.features))
 
     def _prepare_split_single(self, **keywords: Any) -> Iterator[Any]:
         try:
@@ -175,6 +177,11 @@ def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> 
         one_of("missing_images", options["missing_images"], get_args(MissingImages))
     if options.get("with_masks") and not found.panoptic:
         raise SgevalError(f"with_masks: expected a data set with masks, got {shown(name)}")
+    if options.get("with_masks") and not found.has_maps(config):
+        have = " or ".join(found.with_maps)
+        raise SgevalError(f"with_masks: expected a config that has masks ({have}), got {shown(config)}")
+    if options.get("with_video") and not found.clips:
+        raise SgevalError(f"with_video: expected a data set of videos, got {shown(name)}")
 
 
 def _cause(fault: BaseException) -> BaseException:

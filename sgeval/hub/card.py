@@ -10,11 +10,12 @@ from sgeval import __version__
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
-from sgeval.hub.features import IMAGE
 from sgeval.hub.rows import shelf
+from sgeval.hub.schema import features_of
 
 MARK = "<!-- made by sgeval data export:"
 PAIRS = "pair_vocabulary"
+TASKS = {"image": "image-to-text", "video": "video-classification"}
 
 
 class Size(NamedTuple):
@@ -40,7 +41,7 @@ def facts_text(found: DataSet) -> str:
         "## Where the files come from",
         *([f"{found.asks}. Nothing is downloaded by itself."] if found.asks else []),
         "\n".join(f"- {line}" for line in files),
-        f"Pictures: {found.pictures_from}.",
+        f"{'Pictures' if found.kind == 'image' else 'Clips and frames'}: {found.pictures_from}.",
         "## Counts",
         "As published, in records:",
         "\n".join(["| config | split | records |", "| --- | --- | ---: |", *counts]),
@@ -70,7 +71,7 @@ def _front(found: DataSet, configs: Mapping[str, Sequence[str]], more: Mapping[s
         "pretty_name": found.title,
         "license": found.licence.hub_id,
         **({"license_name": f"{found.name}-see-below"} if found.licence.hub_id == "other" else {}),
-        "task_categories": ["object-detection", "image-to-text"],
+        "task_categories": ["object-detection", TASKS[found.kind]],
         "tags": ["scene-graph", "visual-relationship", "sgeval"],
         "configs": [
             {"config_name": name, **({"default": True} if name != PAIRS else {}), "data_files": paths}
@@ -93,7 +94,7 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
         "dataset_info": [
             {
                 "config_name": config.name,
-                "features": IMAGE._to_yaml_list(),
+                "features": features_of(found.kind)._to_yaml_list(),
                 "splits": [
                     {"name": split, "num_bytes": size.bytes, "num_examples": size.rows}
                     for split, size in splits.items()
@@ -103,7 +104,9 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
         ]
     }
     rows = ", ".join(f"{split} {size.rows:,}" for split, size in splits.items())
-    parts = [part for part, has in (("pictures", config.with_images), ("masks", config.with_masks)) if has]
+    has_pictures = config.with_images and found.kind == "image"
+    has = {"pictures": has_pictures, "masks": config.with_masks, "clips": config.with_video}
+    parts = [part for part in has if has[part]]
     given = (
         f" Reader: {', '.join(f'{key}={value!r}' for key, value in config.reader.items())}." if config.reader else ""
     )

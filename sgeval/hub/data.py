@@ -1,4 +1,4 @@
-"""The image data sets in `datasets`: load them from the original files, or make the host's own `load_dataset` know them."""
+"""The data sets in `datasets`: load them from the original files, or make the host's own `load_dataset` know them."""
 
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ def load_dataset(
     streaming: bool = False,
     with_images: bool = True,
     with_masks: bool = False,
+    with_video: bool = False,
     missing_images: MissingImages = "error",
     cast_class_labels: bool = False,
     num_proc: int | None = None,
@@ -28,7 +29,7 @@ def load_dataset(
     verification_mode: Any = None,
     **reader: Any,
 ) -> Any:
-    """An image data set from its original files: psg, visual_genome, vg150, ssg or fgov.
+    """A data set from its original files: of pictures psg, visual_genome, vg150, ssg or fgov, of videos pvsg or vidor.
 
     `data_dir` holds the files under their published names; `sgeval data info NAME` tells which, and where to get them.
     Nothing is downloaded. `config`: see the same command; the first is the default. Without `split` all splits come, as a
@@ -37,7 +38,14 @@ def load_dataset(
 
     Pictures are looked for below `data_dir`, or in `image_dir`; rows name them and do not copy them. One that is missing is
     an error, or null with `missing_images="null"`; `with_images=False` leaves all null. `with_masks` (psg) gives
-    `panoptic_map` and a run-length code for each segment. `cast_class_labels` makes ids `ClassLabel` where the classes are
+    `panoptic_map` and a run-length code for each segment.
+
+    Rows of videos name their frames and masks (`frame_files`, `mask_files`, in the configs that have them); `with_images`
+    then looks whether each is there, and one that is missing is an error, or null in its place. `with_masks` (pvsg) draws
+    each object's track from them, a box and a run-length code a frame. `with_video` fills `video` with the clip, which
+    `datasets` decodes with torchcodec; `sgeval.data.frames` gives frames without it.
+
+    `cast_class_labels` makes ids `ClassLabel` where the classes are
     closed. Other keywords go to the reader (`val_rule=` of vg150, `keep=` of ssg, `data_files=` of fgov …).
 
     What is built is kept in the cache of `datasets` and found again by code, sources (name, size, time of change) and
@@ -59,6 +67,7 @@ def load_dataset(
         image_dir=image_dir,
         with_images=with_images,
         with_masks=with_masks,
+        with_video=with_video,
         missing_images=missing_images,
         cast_class_labels=cast_class_labels,
         cache_dir=cache_dir,
@@ -98,7 +107,7 @@ def check_split(name: str, config: str, split: str | None, *, streaming: bool) -
 
 
 def register() -> None:
-    """Make plain `datasets.load_dataset("psg", data_dir=…)` work in this process, for each image data set.
+    """Make plain `datasets.load_dataset("psg", data_dir=…)` work in this process, for each data set.
 
     With `data_dir` the host lists the whole folder first, which takes long in one with many pictures; with
     `data_files={"train": "…/psg.json"}` it does not: the folder of that file is meant. Options are those of `load_dataset`,

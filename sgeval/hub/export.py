@@ -3,7 +3,7 @@ and a card.
 
     OUT/README.md                                   the card; its YAML says which files make which split
     OUT/classes.json                                class lists, null where names are open
-    OUT/<config>/<split>-00000-of-00001.parquet     one row a picture
+    OUT/<config>/<split>-00000-of-00001.parquet     one row a picture or a video
     OUT/pair_vocabulary/<split>-….parquet           subject, predicate, object, count, split
 
 Everything is written below a hidden name beside OUT and takes its name last, so what bears the name is whole.
@@ -26,12 +26,13 @@ import pyarrow.parquet as pq
 from sgeval.data import reading
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.files import make_folder
-from sgeval.hub.builder import ImageConfig, check_options
+from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options
 from sgeval.hub.card import MARK, PAIRS, Size, card_text
-from sgeval.hub.features import IMAGE
 from sgeval.hub.rows import RowMaker
+from sgeval.hub.schema import features_of
 from sgeval.progress import bar
-from sgeval.records import SceneGraph
+from sgeval.records import Graph
+from sgeval.schemas import Kind
 from sgeval.vocabulary import vocabulary_of_graphs
 
 PICTURE_ROWS = 100
@@ -59,6 +60,7 @@ def export(
     image_dir: str | Path | None = None,
     with_images: bool = True,
     with_masks: bool = False,
+    with_video: bool = False,
     missing_images: str = "error",
     shard_bytes: int = SHARD_BYTES,
     overwrite: bool = False,
@@ -66,35 +68,37 @@ def export(
 ) -> dict[str, Size]:
     """Write one config of a data set into the folder `out`, with its `pair_vocabulary`; the size by split.
 
-    Pictures are copied into the files. Rows give the records of the reader back, exactly (`features.to_record`). The pair
-    vocabulary is counted within each split, over classes and predicates as `sgeval.vocabulary` spells them. A split
-    without rows has no file, since the host refuses empty ones.
+    Pictures and clips are copied into the files, frames of videos only named. Rows give the records of the reader back,
+    exactly (`features.to_record`). The pair vocabulary is counted within each split, over classes and predicates as
+    `sgeval.vocabulary` spells them. A split without rows has no file, since the host refuses empty ones.
 
     Raises `SgevalError` as `sgeval.load_dataset`, and for an `out` that exists: with `overwrite` an earlier export is
     replaced, nothing else is.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
-    options: dict[str, Any] = {"with_images": with_images, "with_masks": with_masks, "reader": reader}
-    options["missing_images"] = missing_images
+    options: dict[str, Any] = {"with_images": with_images, "with_masks": with_masks, "with_video": with_video}
+    options |= {"missing_images": missing_images, "reader": reader}
     check_options(name, config, options)
     reading.check_files(found, data_dir, config, reader)
     folder = Path(out)
     check_target(folder, overwrite)
     where = str(data_dir)
-    made = ImageConfig(name=config, data_dir=where, image_dir=str(image_dir) if image_dir else None, **options)
+    made = GraphConfig(name=config, data_dir=where, image_dir=str(image_dir) if image_dir else None, **options)
     make = RowMaker.of_config(name, made, embed=True)
     make_folder(folder.absolute().parent)
     for left in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*{UNFINISHED}"):
         warnings.warn(f"{one_line(str(left))}: of an export that was stopped, or is still running", stacklevel=2)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=UNFINISHED, dir=folder.absolute().parent))
     try:
+        features = features_of(found.kind)
+        size = _rows_of_a_group(found.kind, make)
         splits: dict[str, Size] = {}
         with_pairs = []
         for split in found.configs[config]:
             graphs = bar(reading.read(name, where, config, split, **reader), f"{name} {split}", "record")
-            rows = _Writer(work / config, split, IMAGE, shard_bytes)
-            pairs = vocabulary_of_graphs(_written(graphs, make, rows)).rows()
+            rows = _Writer(work / config, split, features, shard_bytes)
+            pairs = vocabulary_of_graphs(_written(graphs, make, rows, size)).rows()
             splits[split] = rows.size
             if pairs:
                 with_pairs.append(split)
@@ -110,13 +114,18 @@ def export(
     return splits
 
 
-def _written(graphs: Iterable[SceneGraph], make: RowMaker, writer: "_Writer") -> Iterator[SceneGraph]:
+def _rows_of_a_group(kind: Kind, make: RowMaker) -> int:
+    if kind == "video":
+        return ROWS_AT_ONCE[kind]
+    return PICTURE_ROWS if make.with_images or make.with_masks else PLAIN_ROWS
+
+
+def _written(graphs: Iterable[Graph], make: RowMaker, writer: "_Writer", size: int) -> Iterator[Graph]:
     """The records, each handed on once its row is on its way to the disk."""
-    size = PICTURE_ROWS if make.with_images or make.with_masks else PLAIN_ROWS
     graphs = iter(graphs)
     with writer:
         while batch := list(islice(graphs, size)):
-            for table in make.tables(batch, size, IMAGE):
+            for table in make.tables(batch, size, writer.features):
                 writer.write(table, size)
             yield from batch
 
@@ -129,7 +138,7 @@ class _Writer:
     """Parquet files of one split, each about as long as asked for; none where there are no rows."""
 
     def __init__(self, folder: Path, split: str, features: datasets.Features, shard_bytes: int) -> None:
-        self.folder, self.split, self.schema, self.shard_bytes = folder, split, features.arrow_schema, shard_bytes
+        self.folder, self.split, self.features, self.shard_bytes = folder, split, features, shard_bytes
         self.paths: list[Path] = []
         self.file: pq.ParquetWriter | None = None
         self.written = 0
@@ -152,7 +161,7 @@ class _Writer:
         if self.file is None or self.written >= self.shard_bytes:
             self._close()
             self.paths.append(self.folder / f"{self.split}-{len(self.paths):05d}.part")
-            self.file = pq.ParquetWriter(self.paths[-1], self.schema, compression="zstd")
+            self.file = pq.ParquetWriter(self.paths[-1], self.features.arrow_schema, compression="zstd")
         self.file.write_table(table, row_group_size=size)
         self.written += table.nbytes
         self.size = Size(self.size.rows + table.num_rows, self.size.bytes + table.nbytes)
@@ -228,6 +237,6 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True, token: str |
 
 
 def facts_of(folder: Path) -> tuple[str, bool]:
-    """The data set of an export, and whether pictures are in it."""
+    """The data set of an export, and whether pictures, masks or clips are in it."""
     words = (folder / "README.md").read_text(encoding="utf-8").split(MARK, 1)[1].split("-->")[0].split()
-    return words[0], "pictures" in words or "masks" in words
+    return words[0], bool({"pictures", "masks", "clips"} & {*words})

@@ -6,8 +6,8 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -21,42 +21,82 @@ from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.masks import record_codes
 from sgeval.data.pictures import Place, place_of
+from sgeval.data.tracks import track_of_masks
 from sgeval.errors import SgevalError, shown
 from sgeval.hub.features import Heavy, to_table
-from sgeval.records import SceneGraph
+from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
-CODE = ("records.py", "boxes.py", "images.py", "formats.py", "strict_json.py", "readers", "data", "hub", "assets")
+CODE = (
+    "records.py",
+    "boxes.py",
+    "spans.py",
+    "images.py",
+    "formats.py",
+    "strict_json.py",
+    "readers",
+    "data",
+    "hub",
+    "assets",
+)
 """What rows depend on, below the package."""
 SHELF = "datasets_scripts"
 
 
 @dataclass(frozen=True)
 class RowMaker:
-    """Makes the rows of records: with their pictures, panoptic maps and masks, as asked for."""
+    """Makes the rows of records: with their pictures, panoptic maps, masks and clips, as asked for."""
 
     name: str
     place: Place
     with_images: bool = True
     with_masks: bool = False
+    with_video: bool = False
     missing_images: str = "error"
     embed: bool = False
-    """Whether pictures are put into the row; else it says where they lie."""
+    """Whether pictures and clips are put into the row; else it says where they lie."""
 
     @classmethod
     def of_config(cls, name: str, config: Any, *, embed: bool = False) -> "RowMaker":
         """The maker for a config of a builder."""
         place = place_of(reading.data_set(name), config.name, config.data_dir, config.image_dir)
-        return cls(name, place, config.with_images, config.with_masks, config.missing_images, embed)
+        options = (config.with_images, config.with_masks, config.with_video, config.missing_images)
+        return cls(name, place, *options, embed)
 
-    def tables(self, graphs: Iterable[SceneGraph], size: int, features: datasets.Features) -> Iterator[pa.Table]:
+    def tables(self, graphs: Iterable[Graph], size: int, features: datasets.Features) -> Iterator[pa.Table]:
         """Records as tables of `size` rows, the last one shorter. Raises `SgevalError` for a picture that is not there,
         unless those are to be null."""
         graphs = iter(graphs)
         while batch := list(islice(graphs, size)):
+            batch = [self.record(graph) for graph in batch]
             yield to_table(batch, [self.heavy(graph) for graph in batch], features)
 
-    def heavy(self, graph: SceneGraph) -> Heavy:
-        """The record's picture, panoptic map and masks, as asked for."""
+    def record(self, graph: Graph) -> Graph:
+        """A video's record with its files looked for, and with the tracks that its masks draw, as asked for. One that is
+        not there is an error, or null in its place."""
+        if isinstance(graph, SceneGraph) or not (self.with_images or self.with_masks):
+            return graph
+        masks = self.place.masks(graph)
+        graph = replace(graph, mask_files=self._names(graph, "mask", graph.mask_files, masks))
+        if self.with_images:
+            frames = self.place.frames(graph)
+            graph = replace(graph, frame_files=self._names(graph, "frame", graph.frame_files, frames))
+        return track_of_masks(graph, masks) if self.with_masks else graph
+
+    def _names(
+        self, graph: VideoGraph, what: str, names: Sequence[str | None] | None, paths: Sequence[Path | None]
+    ) -> tuple[str | None, ...] | None:
+        """The names of files, null for those that are not there."""
+        if names is None:
+            return None
+        for name, path in zip(names, paths, strict=True):
+            if name is not None and path is None:
+                self._lacks(graph, what, name)
+        return tuple(name if path is not None else None for name, path in zip(names, paths, strict=True))
+
+    def heavy(self, graph: Graph) -> Heavy:
+        """The record's picture, panoptic map and masks, or its clip, as asked for."""
+        if isinstance(graph, VideoGraph):
+            return Heavy(video=self._part(graph, "clip", self.place.clip(graph)) if self.with_video else None)
         image = self._part(graph, "picture", self.place.picture(graph)) if self.with_images else None
         if not self.with_masks:
             return Heavy(image)
@@ -64,20 +104,25 @@ class RowMaker:
         panoptic_map = self._part(graph, "panoptic map", path)
         return Heavy(image, panoptic_map, record_codes(graph, path) if path is not None else None)
 
-    def _part(self, graph: SceneGraph, what: str, path: Path | None) -> dict[str, Any] | None:
+    def _part(self, graph: Graph, what: str, path: Path | None) -> dict[str, Any] | None:
         if path is None:
-            if self.missing_images == "null":
-                return None
-            name = (graph.panoptic_file if what == "panoptic map" else graph.file_name) or f"{graph.image_id}.jpg"
-            without = "with_masks=False" if what == "panoptic map" else "with_images=False"
-            raise SgevalError(
-                f"image {shown(graph.image_id)}: expected the {what} {shown(name)} at {self.place.tried()}, got none; name "
-                f'its folder with image_dir, or take {without} or missing_images="null". `sgeval data info {self.name} '
-                "--data-dir DIR` lists what is missing"
-            )
+            is_map = isinstance(graph, SceneGraph) and what == "panoptic map"
+            self._lacks(graph, what, (graph.panoptic_file if is_map else graph.file_name) or f"{graph.key}.jpg")  # type: ignore[union-attr]
+            return None
         if self.embed:
             return {"bytes": path.read_bytes(), "path": path.name}
         return {"bytes": None, "path": str(path)}
+
+    def _lacks(self, graph: Graph, what: str, name: str) -> None:
+        """Raise `SgevalError` for a file that is not there, unless those are to be null."""
+        if self.missing_images == "null":
+            return
+        option = {"panoptic map": "with_masks", "clip": "with_video"}.get(what, "with_images")
+        raise SgevalError(
+            f"{label(graph)}: expected the {what} {shown(name)} at {self.place.tried(what)}, got none; name "
+            f'its folder with image_dir, or take {option}=False or missing_images="null". `sgeval data info {self.name} '
+            "--data-dir DIR` lists what is missing"
+        )
 
 
 def fingerprint(
@@ -102,15 +147,17 @@ def fingerprint(
     for path in _sources(found, config, folder, options.get("reader", {})):
         add(*_stamp(path))
     with_images = options.get("with_images", True)
-    if with_images or options.get("with_masks"):
-        roots = {pattern.split("{")[0] for pattern in (*found.patterns(config), *found.panoptic)}
+    if with_images or options.get("with_masks") or options.get("with_video"):
+        roots = {pattern.split("{")[0] for pattern in (*found.patterns(config), *found.panoptic, *found.clips)}
         add(sorted(root for root in roots if (folder / root).is_dir()))
-    looks_at_files = options.get("with_masks") or (with_images and options.get("missing_images") == "null")
+    has_nulls = options.get("missing_images") == "null" and (with_images or options.get("with_video"))
+    looks_at_files = options.get("with_masks") or has_nulls
     if looks_at_files and not reading.missing_files(found, folder, config):
         place = place_of(found, config, folder, options.get("image_dir"))
         for graph in reading.read(name, folder, config, **options.get("reader", {})):
-            for at in (place.picture(graph), place.panoptic_map(graph) if options.get("with_masks") else None):
-                add(*(_stamp(at) if at is not None else ()))
+            masks = options.get("with_masks") or found.kind == "video"  # their names may become null
+            for file in place.files(graph, images=True, masks=masks, clips=options.get("with_video", False)):
+                add(*(_stamp(file.path) if file.path is not None else ()))
     return digest.hexdigest()[:16]
 
 

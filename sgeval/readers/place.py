@@ -16,6 +16,7 @@ Kinds = type | tuple[type, ...]
 NOTHING = object()
 LARGEST = 2**63 - 1
 MOST_PIXELS = 2**31 - 1
+MOST_FRAMES = 1_000_000  # of one video: 55 hours at 5 frames a second
 
 
 @dataclass(frozen=True, slots=True)

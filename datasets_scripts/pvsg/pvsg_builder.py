@@ -1,0 +1,13 @@
+"""PVSG (Panoptic Video Scene Graph) as a builder of `datasets`. The reader is `sgeval.readers.pvsg`.
+
+Versions: 1.0.0, first. A change of what rows hold raises it; the fingerprint of the cache sees any change of code besides.
+"""
+
+from sgeval.hub.builder import GraphBuilder
+
+
+class Pvsg(GraphBuilder):
+    """PVSG (Panoptic Video Scene Graph); configs `annotations`, `frames` and `masks`."""
+
+    data_set = "pvsg"
+    VERSION = "1.0.0"
