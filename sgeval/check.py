@@ -59,7 +59,7 @@ def check_file(
     which: Kind = "video" if kind == "video" else "image"
     found = Check(file)
     gold_form = references_format or format
-    check_split(split, [(file, format), *([(references, gold_form)] if references else [])])
+    check_split(split, [(file, format), *([(references, gold_form)] if references else [])], which)
     mine = _read(file, "predictions", format, split, which, found)
     gold = _read(references, "references", gold_form, split, which, found) if references else None
     graphs = mine.parsed.graphs

@@ -15,7 +15,11 @@ from sgeval.formats import FOREIGN, read_graphs
 from sgeval.progress import bar
 from sgeval.schemas import Kind
 
-FORMS = tuple(dict.fromkeys(("sgeval", *FOREIGN, *DATA_SETS)))
+FORMS: dict[Kind, tuple[str, ...]] = {
+    kind: tuple(dict.fromkeys(("sgeval", *files, *(name for name, found in DATA_SETS.items() if found.kind == kind))))
+    for kind, files in (("image", tuple(FOREIGN)), ("video", ()))
+}
+"""The forms of graphs of pictures, and of videos."""
 
 
 def read_source(
@@ -28,35 +32,33 @@ def read_source(
 ) -> list[Any]:
     """The graphs of a file or of a data set's folder, in their order, as `validation.parse_graphs` takes them.
 
-    `split` is one of a data set's, and has no meaning for a file; without it all are read. `kind` and `faults` are for
-    files, as in `read_graphs`. Raises `SgevalError` for an unknown form, a file where a folder is expected, and as the
-    readers do.
+    `split` is one of a data set's, and has no meaning for a file; without it all are read. `faults` is for files, as in
+    `read_graphs`. Raises `SgevalError` for a form that graphs of this kind do not have, a file where a folder is expected,
+    and as the readers do.
 
     >>> read_source("graphs.json", "vg510")
     Traceback (most recent call last):
     ...
     sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, visual_genome, ... got "vg510"...
     """
-    place = _folder(path, form)
+    place = _folder(path, form, kind)
     if place is None:
         return read_graphs(path, form, kind=kind, faults=faults)
     found, config = place
-    if kind != "image":
-        raise SgevalError(f'format: expected "sgeval" for video graphs, got {shown(form)}')
     if split is not None:
         one_of(f"split of {found.name}, {config}", split, found.configs[config])
     return list(bar(reading.read(found.name, path, config, split), f"{found.name} {split or ''}".strip(), "record"))
 
 
-def check_split(split: str | None, sources: Iterable[tuple[str | Path, str]]) -> None:
+def check_split(split: str | None, sources: Iterable[tuple[str | Path, str]], kind: Kind = "image") -> None:
     """Raise `SgevalError` for a split where no path with its form is a data set's folder."""
-    if split is not None and all(_folder(path, form) is None for path, form in sources):
+    if split is not None and all(_folder(path, form, kind) is None for path, form in sources):
         raise SgevalError(f"split: expected none, since no data set's folder is read, got {shown(split)}")
 
 
-def source_files(path: str | Path, form: str) -> list[Path]:
+def source_files(path: str | Path, form: str, kind: Kind = "image") -> list[Path]:
     """The annotation files that the graphs are read from. Raises `SgevalError` as `read_source`."""
-    place = _folder(path, form)
+    place = _folder(path, form, kind)
     return [Path(path)] if place is None else list(_files(*place, Path(path)))
 
 
@@ -65,10 +67,10 @@ def _files(found: DataSet, config: str, folder: Path) -> Iterator[Path]:
         yield from file.all_found(folder)
 
 
-def _folder(path: str | Path, form: str) -> tuple[DataSet, str] | None:
+def _folder(path: str | Path, form: str, kind: Kind) -> tuple[DataSet, str] | None:
     """The data set and config that a form means, or nothing where it means a file."""
     name, mark, config = form.partition(":")
-    one_of("format", name, FORMS)
+    one_of("format", name, FORMS[kind])
     if name in DATA_SETS and (Path(path).is_dir() or name not in FOREIGN):
         if not Path(path).is_dir():
             raise SgevalError(f"format {shown(form)}: expected the folder of the data set, got {one_line(str(path))}")
