@@ -1,4 +1,4 @@
-"""Masks: boxes around them and back, and files of one channel and of three. `test_data_loading` has codes that are hostile."""
+"""Masks: boxes around them and back, and files of one channel and of three. `test_data_loading` has hostile codes."""
 
 import numpy as np
 import pytest
