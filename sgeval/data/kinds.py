@@ -91,6 +91,11 @@ class DataSet:
         """Where pictures of a config are looked for."""
         return self.pictures.get(config, self.pictures.get("", ()))
 
+    def roots(self, config: str) -> tuple[str, ...]:
+        """The folders below `data_dir` that pictures and maps are looked for in, itself ("") first."""
+        patterns = (*self.patterns(config), *self.panoptic)
+        return tuple(dict.fromkeys(("", *(pattern[: pattern.index("{")] for pattern in patterns))))
+
     def files_of(self, config: str) -> tuple[SourceFile, ...]:
         """The files that play a part in a config."""
         return tuple(file for file in self.files if not file.configs or config in file.configs)
