@@ -79,6 +79,15 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in names.items() if not name.startswith(".sgeval-")}
 
 
+OURS = [".sgeval-unpacked"]
+"""What stays of our own below a folder."""
+
+
+def own(folder: Path) -> list[str]:
+    """What there is of our own."""
+    return sorted(path.name for path in folder.glob(".sgeval-*"))
+
+
 # --- hostile zips
 
 ENTRY = b"PK\x01\x02\x14\x03\x14\x00"
