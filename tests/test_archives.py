@@ -153,6 +153,16 @@ class TestFoldersWithOtherFiles:
                 unpack(archive, tmp_path / "into")
             assert tree(tmp_path / "into") == before
 
+    def test_a_folder_on_another_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        (tmp_path / "into/pictures").mkdir(parents=True)
+        archive = zip_of(tmp_path / "a.zip", [("other", b"o"), ("pictures/a.jpg", b"a")])
+        before = tree(tmp_path / "into")
+        with monkeypatch.context() as patch:
+            patch.setattr("sgeval.archives.unpacking._disk", lambda path: ".sgeval-unpacking" in str(path))
+            with pytest.raises(SgevalError, match="into/pictures: expected a folder on the disk of the one above"):
+                unpack(archive, tmp_path / "into")
+        assert tree(tmp_path / "into") == before
+
     def test_the_same_archive_again(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         archive = honest(tmp_path, "zip")
         first = unpack(archive, tmp_path / "into")

@@ -231,7 +231,8 @@ def _tar_members(stream: IO[bytes], place: str) -> Iterator[Member]:
     guard = _TarGuard(stream)
     with _worded(place):
         tar = tarfile.TarFile(fileobj=guard, encoding="utf-8", errors="surrogateescape")  # type: ignore[arg-type]
-    while True:
+    has_members = vars(tar)["firstmember"] is not None  # read already; without one, Python 3.10 fails to look for more
+    while has_members:
         with _worded(place):
             guard.left = MAX_HEADER_BYTES
             entry = tar.next()

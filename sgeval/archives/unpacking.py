@@ -335,6 +335,8 @@ def _moves(
             yield entry, path
             continue
         if _is_folder(entry) and stat.S_ISDIR(mode):
+            if _disk(entry) != _disk(path):  # a rename would fail half-way
+                raise SgevalError(f"{one_line(str(path))}: expected a folder on the disk of the one above, got a mount")
             yield from _moves(entry, path, sums, f"{inner}/")
         elif inner not in sums or not stat.S_ISREG(mode) or _sum(path, sums[inner][0]) != sums[inner]:
             expected = "nothing there, or the file of the archive"
@@ -343,6 +345,10 @@ def _moves(
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
+
+
+def _disk(path: Path) -> int:
+    return path.stat().st_dev
 
 
 def _sum(path: Path, size: int) -> tuple[int, str]:

@@ -79,8 +79,9 @@ def check_files(found: DataSet, data_dir: str | Path | None, config: str, option
 
 def check_in_place(found: DataSet, data_dir: str | Path | None, config: str) -> None:
     """Raise `SgevalError` if an archive may be half in place in a folder that files are looked for in."""
-    for folder in () if data_dir is None else found.roots(config):
-        check_unpacked(Path(data_dir) / folder)
+    if data_dir is not None:
+        for folder in found.roots(config):
+            check_unpacked(Path(data_dir) / folder)
 
 
 def missing_files(found: DataSet, data_dir: str | Path | None, config: str) -> list[SourceFile]:
