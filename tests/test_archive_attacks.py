@@ -72,7 +72,7 @@ def test_bytes_are_counted_over_all_members(place: Path):
 def test_a_disk_without_room(place: Path, monkeypatch: pytest.MonkeyPatch):
     archive = zip_of(place / "a.zip", [("a", bytes(1000))])
     before = tree(place)
-    monkeypatch.setattr("sgeval.archives.unpacking.ROOM", 0.0)
+    monkeypatch.setattr("sgeval.archives.writing.ROOM", 0.0)
     assert "expected at most 0 bytes (0% of what is free on the disk), got at least 1,000" in refused(
         archive, place / "i"
     )

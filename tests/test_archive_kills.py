@@ -22,7 +22,7 @@ CHILD = """
 import os, signal, sys
 
 last, archive, into = int(sys.argv[1]), *sys.argv[2:]
-from sgeval.archives import unpack, unpacking
+from sgeval.archives import unpack, writing
 
 events = []
 WATCHED = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
@@ -36,13 +36,13 @@ def hook(event, _):
     if event in WATCHED:
         happened(event)
 
-count = unpacking._Counter.add
+count = writing.Counter.add
 
 def add(self, number):
     happened("piece")
     return count(self, number)
 
-unpacking._Counter.add = add
+writing.Counter.add = add
 unpack(archive, into + "-before")  # whatever is imported late
 events.clear()
 sys.addaudithook(hook)
@@ -156,7 +156,7 @@ def test_stopped_by_other_things(fault: BaseException | type[BaseException], tmp
             raise fault
 
     with monkeypatch.context() as patch:
-        patch.setattr("sgeval.archives.unpacking._Counter.add", add)
+        patch.setattr("sgeval.archives.writing.Counter.add", add)
         with pytest.raises(fault if isinstance(fault, type) else type(fault)) as caught:
             unpack(archive, tmp_path / "into")
     if isinstance(caught.value, OSError):

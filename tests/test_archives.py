@@ -168,7 +168,7 @@ class TestFoldersWithOtherFiles:
         first = unpack(archive, tmp_path / "into")
         before = tree(tmp_path / "into")
         with monkeypatch.context() as patch:
-            patch.setattr("sgeval.archives.unpacking.opened", None)  # it is not even opened
+            patch.setattr("sgeval.archives.writing.opened", None)  # it is not even opened
             again = unpack(archive, tmp_path / "into")
         assert again.already and (again.files, again.bytes) == (first.files, first.bytes)
         assert tree(tmp_path / "into") == before
