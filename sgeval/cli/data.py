@@ -9,11 +9,13 @@ import typer
 from sgeval.cli.ending import BAD_INPUT, ends_well, print_json, say
 
 if TYPE_CHECKING:
+    from sgeval.archives import Unpacked
     from sgeval.data.inspect import Inspection
     from sgeval.data.kinds import DataSet
 
 data_app = typer.Typer(
-    help="Data sets of pictures and videos: what to get, whether a folder is whole, tables of `datasets`, Parquet.",
+    help="Data sets of pictures and videos: what to get, archives unpacked, whether a folder is whole, tables of `datasets`, "
+    "Parquet.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -86,6 +88,37 @@ def info(
         _show(found, look)
     if look.faults:
         raise typer.Exit(BAD_INPUT)
+
+
+@data_app.command()
+@ends_well
+def unpack(
+    archives: Annotated[list[Path], typer.Argument(help="zip, tar, tar.gz, tar.bz2 or tar.xz.", show_default=False)],
+    into: Annotated[Path, typer.Option(help="Folder to unpack into; it may hold other files.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Unpack archives that you downloaded: each gets into the folder whole, or not at all.
+
+    Only regular files below the folder are written. Links, names that lead elsewhere, archives that are cut short,
+    encrypted, or unpack to far more than they hold are refused in one line (exit code 2), and leave nothing behind. Files
+    that are there stay: the same content is passed over, another is refused. After a kill the same command finishes.
+    Archives inside an archive stay packed and are listed: unpack them next.
+
+    Examples: `sgeval data unpack images.zip images2.zip --into vg/` · `sgeval data unpack train2017.zip val2017.zip --into
+    psg/coco/`
+    """
+    from dataclasses import asdict
+
+    from sgeval.archives import unpack as unpack_one
+
+    done = []
+    for archive in archives:
+        one = unpack_one(archive, into)
+        done.append(one)
+        if not as_json:
+            _show_unpacked(one)
+    if as_json:
+        print_json([asdict(one) for one in done])
 
 
 @data_app.command()
@@ -233,6 +266,21 @@ def overlap(
         by = {"vg": "Visual Genome", "coco": "COCO"}[one.by]
         table.add_row(one.left, one.right, by, f"{count:,}", *sides, "yes" if one.crosses else "")
     Console(highlight=False).print(table if shared else "No picture is in two of them.")
+
+
+def _show_unpacked(one: "Unpacked") -> None:
+    from sgeval.errors import one_line
+
+    def some(names: tuple[str, ...], most: int = 5) -> str:
+        return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+    how = "was unpacked before" if one.already else "unpacked"
+    name, folder = one_line(one.archive), one_line(one.folder)
+    print(f"{name}: {how}, {one.files:,} files of {one.bytes:,} bytes in {folder}: {some(one.top)}")
+    if one.left_out:
+        print(f"  left out {len(one.left_out):,} files of macOS: {some(one.left_out)}")
+    if one.archives:
+        print(f"  still packed, unpack them next: {some(one.archives)}")
 
 
 def _options(given: list[str] | None) -> dict[str, Any]:

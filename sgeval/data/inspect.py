@@ -99,6 +99,11 @@ def inspect(
     place = place_of(found, config, data_dir, image_dir)
     out.faults += [f"{' or '.join(state.names)}: {state.fault}" for state in out.files if state.fault]
     try:
+        reading.check_in_place(found, data_dir, config)
+    except SgevalError as fault:
+        out.faults.append(str(fault))
+        return out
+    try:
         reading.check_files(found, data_dir, config, reader)
     except SgevalError as fault:
         out.faults = out.faults or [str(fault)]
@@ -127,7 +132,7 @@ def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
         if file.size is not None and size != file.size:
             fault = f"expected {file.size:,} bytes as published, got {size:,}"
         elif file.sha256 is not None and (digest := _sha256(path)) != file.sha256:
-            fault = f"expected the published SHA-256 {file.sha256[:12]}…, got {digest[:12]}…"
+            fault = f"expected the published SHA-256 {file.sha256}, got {digest}"
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
     return FileState(*facts, path=f"{path}{more}", bytes=size, fault=fault)
 

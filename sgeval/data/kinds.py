@@ -107,6 +107,11 @@ class DataSet:
         """Whether records of a config have masks."""
         return bool(self.panoptic) and (not self.with_maps or config in self.with_maps)
 
+    def roots(self, config: str) -> tuple[str, ...]:
+        """The folders below `data_dir` that pictures and maps are looked for in, itself ("") first."""
+        patterns = (*self.patterns(config), *self.panoptic, *self.clips)
+        return tuple(dict.fromkeys(("", *(pattern[: pattern.index("{")] for pattern in patterns))))
+
     def files_of(self, config: str) -> tuple[SourceFile, ...]:
         """The files that play a part in a config."""
         return tuple(file for file in self.files if not file.configs or config in file.configs)
