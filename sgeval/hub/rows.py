@@ -171,6 +171,8 @@ def _sources(found: DataSet, config: str, folder: Path, reader: Mapping[str, Any
     yield from (folder / name for name in ([given] if isinstance(given, (str, Path)) else given))
     for file in found.files_of(config):
         yield from file.all_found(folder)
+    for pattern in found.listed.get(config, ()):
+        yield from sorted(path for path in folder.glob(pattern) if path.is_dir())
 
 
 def _stamp(path: Path) -> tuple[str, int, int]:
