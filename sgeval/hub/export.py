@@ -96,7 +96,8 @@ def export(
         splits: dict[str, Size] = {}
         with_pairs = []
         for split in found.configs[config]:
-            graphs = bar(reading.read(name, where, config, split, **reader), f"{name} {split}", "record")
+            total = reading.known_count(found, where, config, split)
+            graphs = bar(reading.read(name, where, config, split, **reader), f"{name} {split}", "record", total)
             rows = _Writer(work / config, split, features, shard_bytes)
             pairs = vocabulary_of_graphs(_written(graphs, make, rows, size)).rows()
             splits[split] = rows.size
