@@ -3,14 +3,14 @@
 Config `raw` is the published form (`VIPSeg/{train,val,test}.txt`, `imgs/`, `panomasks/`; see `vipseg_raw`), `720p` the one
 that the authors' scripts make of it (`VIPSeg_720P/`; see `vipseg_720p`). There are objects and no relations.
 
-The record. The id of an object is the value of its pixels: in `raw` the value of the 16-bit mask, in `720p` R + 256 G +
-65536 B. Ids hold within a clip. `category_id` counts from 0, one less than in raw masks; the class "others", 0 there, is
-nothing here. `track` has a point for each frame that shows the object, without a box until the masks are asked for. Frames
-are .jpg and masks .png of the same name, which is the number of the frame in the source, not 0, 1, 2. No file says how many
-frames a second has: `fps` is null unless the option of this name says it. In `extra`: `/objects/N/areas`, in pixels, for each point of the
-track (`720p`), whatever else a file says by JSON pointer, and the flags of `sgeval.readers.flags`: `stuff_as_thing`, a
-value like 200 that makes an instance of a class of stuff; `thing_without_instance`; `/mask_files/missing`, frames without
-a mask.
+The record. The id of an object is the value of its pixels: in `raw` the value of the 16-bit mask, in `720p` R + 256 G + 65536
+B. Ids hold within a clip. `category_id` counts from 0, one less than in raw masks; the class "others", 0 there, is nothing
+here. `track` has a point for each frame that shows the object, without a box until the masks are asked for. Frames are .jpg
+and masks .png of the same name, which is the number of the frame in the source, not 0, 1, 2. No file says how many frames a
+second has: `fps` is null unless the option of this name says it. In `extra`: `/objects/N/areas`, in pixels, for each point of
+the track (`720p`), whatever else a file says by JSON pointer, and the flags of `sgeval.readers.flags`: `stuff_as_thing`, a
+value like 200 that makes an instance of a class of stuff; `thing_without_instance`; `/mask_files/missing`, frames without a
+mask.
 """
 
 from collections.abc import Iterator
