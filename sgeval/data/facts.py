@@ -13,9 +13,7 @@ WHERE = {
     "pvsg": "https://huggingface.co/datasets/Jingkang/PVSG",
     "vidor": "https://huggingface.co/datasets/shangxd/vidor or https://xdshang.github.io/docs/vidor.html",
     "vipseg": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset, by its link to Google Drive or Baidu",
-    "vipseg_scripts": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset: change2_720p.py, create_panoptic_video_labels.py, "
-    "splitjson.py",
-    "vipseg_classes": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset",
+    "vipseg_code": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset",
     "svg2": "https://huggingface.co/datasets/UWGZQ/Synthetic_Visual_Genome2",
 }
 
@@ -69,7 +67,7 @@ LICENCES = {
     "vipseg": Licence(
         "other",
         "The authors' page says: for non-commercial research purposes only. No licence text is given. Videos come from "
-        "YouTube, each under terms of its own.",
+        "the web (YouTube, by their ids), each under terms of its own.",
         "Non-commercial research. Passing the files on is not granted.",
         "nothing",
     ),

@@ -86,7 +86,8 @@ class DataSet:
     """The configs that have masks; none named: all, if there are patterns for them."""
     clips: tuple[str, ...] = ()
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By config, patterns of folders whose lists of files the records rest on, beyond `files`."""
+    """By config, patterns of folders whose lists of files the records rest on. With `files`, these are all that rows are made
+    of, so that no record need be read to see whether one has changed."""
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
     leaves_unsplit: bool = False

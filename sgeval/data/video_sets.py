@@ -122,7 +122,8 @@ VIDEO_SETS: dict[str, DataSet] = {
             SourceFile(
                 tuple(f"{folder}VIPSeg_720P/panoptic_gt_VIPSeg*.json" for folder in ("", "VIPSeg/")),
                 "segments of each frame, and classes; panomasksRGB/ beside it",
-                f"the raw form, with the scripts of {WHERE['vipseg_scripts']}",
+                f"the archive that is linked at {WHERE['vipseg_code']}, by the scripts there: change2_720p.py, "
+                "create_panoptic_video_labels.py, splitjson.py",
                 ("720p",),
             ),
             SourceFile(
@@ -133,7 +134,7 @@ VIDEO_SETS: dict[str, DataSet] = {
                 needed=False,
             ),
             SourceFile(vipseg_form.LISTS, "clips of the splits, val.txt and test.txt too", WHERE["vipseg"], ("raw",)),
-            SourceFile(vipseg_form.CATEGORIES, "classes", WHERE["vipseg_classes"], ("raw",)),
+            SourceFile(vipseg_form.CATEGORIES, "classes", WHERE["vipseg_code"], ("raw",)),
             SourceFile(
                 ("VIPSeg/panomasks/*/*.png", "panomasks/*/*.png"),
                 "masks of train and val; imgs/ beside them",
