@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.slow
 
+SETS = ("psg", "visual_genome", "vg150", "ssg", "fgov", "pvsg", "vidor", "vipseg", "svg2_test")
 NEEDED = (
     "sgeval/py.typed",
     "sgeval/schemas/scene_graph.schema.json",
@@ -34,8 +35,8 @@ NEEDED = (
     "sgeval/metrics/theta/app.py",
     "sgeval/report/theta.html",
     "sgeval/benchmarks/demo_model/train.py",
-    *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
-    *(f"sgeval/datasets_scripts/{name}/README.md" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
+    *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in SETS),
+    *(f"sgeval/datasets_scripts/{name}/README.md" for name in SETS),
 )
 
 

@@ -22,7 +22,7 @@ data_app = typer.Typer(
 
 SHOWN = 20
 
-NAMES = "psg, visual_genome, vg150, ssg or fgov; of videos pvsg or vidor"
+NAMES = "psg, visual_genome, vg150, ssg or fgov; of videos pvsg, vidor, vipseg or svg2_test"
 Name = Annotated[str, typer.Argument(help=f"{NAMES}.", show_default=False)]
 Folder = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder that holds the files under their published names.")
@@ -33,7 +33,7 @@ WithImages = Annotated[
     bool, typer.Option(help="Whether rows have pictures; of videos, whether their files are looked for.")
 ]
 WithMasks = Annotated[
-    bool, typer.Option("--with-masks", help="A mask for each object (psg, and the config masks of pvsg).")
+    bool, typer.Option("--with-masks", help="A mask for each object (psg, vipseg, and the config masks of pvsg).")
 ]
 WithVideo = Annotated[bool, typer.Option("--with-video", help="Clips, in data sets of videos.")]
 Missing = Annotated[str, typer.Option(help="Pictures that are not there: error, or null.")]

@@ -163,7 +163,7 @@ def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any]
                 _note_oddities(out, graph, is_closed)
         out.splits.append(SplitState(split, number, len(ids), published.get(split)))
     if found.leaves_unsplit:
-        total = sum(1 for _ in reading.read(found.name, out.data_dir, out.config, **reader))
+        total = reading.count(found.name, out.data_dir, out.config, **reader)
         if rest := total - sum(state.records for state in out.splits):
             out.faults.append(f"{rest:,} records are in no split, so no split holds them")
 
