@@ -45,7 +45,8 @@ def make_judge(judge: JudgeLike | None = None, **options: Any) -> Judge:
     if isinstance(judge, str) and "/" in judge and not judge.startswith(PREFIX):
         return _language_model(judge, options)
     if options:
-        raise SgevalError(f"judge {shown(_name(judge))}: expected no options, got {', '.join(options)}")
+        name = judge if isinstance(judge, str) else _name(judge)
+        raise SgevalError(f"judge {shown(name)}: expected no options, got {', '.join(options)}")
     if not isinstance(judge, str):
         return _checked(judge)
     model = judge.removeprefix(PREFIX)
