@@ -112,9 +112,9 @@ def _show(found: "Agreement") -> None:
 
 
 def _number(value: "float | int | None") -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _interval(found: "Kappa") -> str:
-    ends = "" if found.low is None else f" ({_number(found.low)} to {_number(found.high)})"
+    ends = "" if found.low is None else f" ({_number(found.low)}–{_number(found.high)})"
     return _number(found.value) + ends
