@@ -73,13 +73,17 @@ class TestNames:
     def test_a_language_model_gets_form_vocabulary_and_options(self, monkeypatch):
         class Module:
             @staticmethod
-            def LlmJudge(name, **options):
-                return name, options
+            def LlmJudge(name, *, batch=1, normalisation="", known=()):
+                return name, {"batch": batch, "normalisation": normalisation, "known": known}
 
         monkeypatch.setattr(make, "import_module", lambda name: Module)
         name, options = make_judge("local/qwen", batch=5)
         assert name == "local/qwen" and options["batch"] == 5 and options["normalisation"] == "labels-1"
         assert "traffic light" in options["known"]
+        with pytest.raises(
+            SgevalError, match=r'judge "local/qwen", option: expected one of .* got "bach"; did you mean "batch"'
+        ):
+            make_judge("local/qwen", bach=5)
 
     def test_callables(self):
         def mine(pairs):
