@@ -26,6 +26,12 @@ NEEDED = (
     "sgeval/assets/demo_scenes/references.jsonl",
     "sgeval/assets/demo_scenes/images/scene_001.jpg",
     "sgeval/assets/vg150_classes.json",
+    *(f"sgeval/assets/wordnet/{name}" for name in ("wordnet.txt.gz", "LICENSE.txt", "README.md")),
+    *(
+        f"sgeval/assets/judge_gold/{name}"
+        for name in ("gold.jsonl.gz", "probe.jsonl.gz", "embedding_cuts.json", "README.md")
+    ),
+    "sgeval/benchmarks/judge_gold/lvis_v1_categories.json.gz",
     "sgeval/metrics/relclipscore/relclipscore.py",
     "sgeval/metrics/relclipscore/README.md",
     "sgeval/metrics/relclipscore/app.py",
