@@ -11,6 +11,7 @@
   are ids of annotations) and `"rel_categories": [{"id", "name"}]`. A `score` is kept. Or rows of the
   `maelic/*-coco-format` data sets as JSON lines (`.jsonl`) or a JSON list, with `categories.json` beside the file.
 - `psg`: a file in the PSG form, or a folder that holds `psg.json` (see `readers.psg`).
+- `ssg`: a folder that holds the files of SSG (see `readers.ssg`), all frames of both splits.
 
 Names come from the file by id, and nothing is shifted: an id 0 is a class like any other. Beside a name stands its
 0-based place among the file's ids in rising order. Keys that a form does not know go through under their own name.
@@ -25,6 +26,7 @@ from typing import Any
 from sgeval import strict_json
 from sgeval.errors import InvalidInput, SgevalError, one_of, shown
 from sgeval.readers.psg import read_psg, read_psg_file
+from sgeval.readers.ssg import read_ssg
 from sgeval.records import to_dict
 from sgeval.schemas import Kind
 
@@ -81,7 +83,7 @@ def read_graphs(
     >>> read_graphs("graphs.json", "vg150")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, got "vg150"
+    sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, ssg, got "vg150"
     """
     formats = ("sgeval", *FOREIGN)
     one_of("format", format, formats)
@@ -310,4 +312,5 @@ FOREIGN: dict[str, Callable[[Path], list[Any]]] = {
     "rlipv2": _rlipv2,
     "coco-rel": _coco_rel,
     "psg": _psg,
+    "ssg": lambda path: [to_dict(graph) for graph in read_ssg(path)],
 }

@@ -296,7 +296,7 @@ def test_psg_file_and_folder():
 
 
 def test_unknown_format_kind_and_file(tmp_path: Path):
-    with pytest.raises(SgevalError, match='format: expected one of sgeval, rlipv2, coco-rel, psg, got "coco"'):
+    with pytest.raises(SgevalError, match='format: expected one of sgeval, rlipv2, coco-rel, psg, ssg, got "coco"'):
         read_graphs(DATA / COCO, "coco")
     with pytest.raises(SgevalError, match='format: expected "sgeval" for video graphs, got "psg"'):
         read_graphs(DATA / COCO, "psg", kind="video")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sgeval import __version__
-from sgeval.cli import score
+from sgeval.cli import flags, score
 from sgeval.cli.data import data_app
 from sgeval.cli.ending import BAD_INPUT, INTERRUPTED, ends_well, print_json, say
 
@@ -83,7 +83,7 @@ def validate(
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures: each is decoded; presence, size and boxes are checked.")
     ] = None,
-    format: Annotated[str, typer.Option(help="Form of the file: sgeval, rlipv2, coco-rel or psg.")] = "sgeval",
+    format: Annotated[str, typer.Option(help=f"Form of the file: {flags.FORMS}.")] = "sgeval",
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     kind: Annotated[str, typer.Option(help="image or video.")] = "image",
     as_json: Annotated[bool, typer.Option("--json", help="Print every fault as JSON.")] = False,

@@ -38,4 +38,4 @@ MODELS = (
     "demo, clip-l14 (default), clip-b32, negclip-b32, siglip-so400m, blip2-itm-g, open_clip:ARCH/TAG, "
     "transformers:ORG/REPO, a folder …"
 )
-FORMS = "sgeval, rlipv2, coco-rel or psg"
+FORMS = "sgeval, rlipv2, coco-rel, psg or ssg"

@@ -16,6 +16,7 @@ from sgeval.validation import OnInvalid, parse_graphs
 
 ROW_KEYS = ("frame_id", "kind", "subject_id", "object_id", "verb", "roles")
 ROLE_KEYS = ("role", "value", "values")
+_ROW_KEYS = frozenset(ROW_KEYS)
 ID = "an id (a text or a whole number)"
 VALUE = "a value (a text or a whole number)"
 
@@ -63,7 +64,7 @@ def parse_side(
     else:
         indexed = enumerate(rows)
     _add_rows(side, indexed, label, is_predicted)
-    _refuse_doubles(side, label)
+    refuse_doubles(side, label)
     if side.faults and on_invalid == "error":
         raise InvalidInput(label, side.faults)
     return side
@@ -132,7 +133,8 @@ class _Check:
         if not isinstance(plain, Mapping):
             self.fault("", "a row {frame_id, kind, subject_id, object_id, verb, roles}", plain)
             return None
-        self.unknown += [str(key) for key in plain if key not in ROW_KEYS]
+        if not plain.keys() <= _ROW_KEYS:
+            self.unknown += [str(key) for key in plain if key not in ROW_KEYS]
         kind = plain.get("kind")
         if kind not in KINDS:
             self.fault_at(plain, "kind", "person, object or verb")
@@ -220,7 +222,7 @@ class _Check:
                 return None
             self.known.add(str(value))
             return str(value)
-        is_number = isinstance(value, Integral) and not isinstance(value, bool)
+        is_number = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
         return str(int(value)) if is_number or (isinstance(value, float) and value.is_integer()) else None
 
     def fault_at(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> None:
@@ -244,7 +246,7 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _refuse_doubles(side: Side, label: str) -> None:
+def refuse_doubles(side: Side, label: str) -> None:
     """A second row of a person or an object is a fault, and left out."""
     first: dict[Key, int] = {}
     kept = []

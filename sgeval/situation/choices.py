@@ -58,7 +58,8 @@ class ChoiceState:
             task: tuple(map(sum, zip(self.tasks.get(task, (0, 0)), other.tasks.get(task, (0, 0)), strict=True)))
             for task in {**self.tasks, **other.tasks}
         }
-        return ChoiceState(tasks, Counter(self.counts) + Counter(other.counts), Counter(self.chances) + Counter(other.chances))
+        counts, chances = Counter(self.counts) + Counter(other.counts), Counter(self.chances) + Counter(other.chances)
+        return ChoiceState(tasks, counts, chances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,9 @@ def _parsed(given: Any, label: str, keys: Sequence[str], read: Any, options: Opt
         unknown.update(str(key) for key in row if key not in keys)
         name = _id(row.get("question_id"))
         if name is None:
-            faults.append(f"{place}.question_id: expected an id (a text or a whole number), got {_got(row, 'question_id')}")
+            faults.append(
+                f"{place}.question_id: expected an id (a text or a whole number), got {_got(row, 'question_id')}"
+            )
         elif name in out.rows:
             faults.append(f"{place}.question_id: expected each question once, got {shown(name)} again")
         found = read(row, place, name, faults)

@@ -1,12 +1,13 @@
 """Frames as columns of numbers: from the rows of a run, and from columns of whoever has them."""
 
+from array import array
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from sgeval.errors import SgevalError, one_of, shown
+from sgeval.errors import SgevalError, one_line, one_of
 from sgeval.roles import KINDS, NOTHING, VERB, Bools, Columns, Ints, Name
 from sgeval.situation.rows import FrameRow
 
@@ -74,10 +75,10 @@ def given_columns(
 ) -> tuple[Columns, Bools]:
     """The columns that `score_columns` takes as numbers, and which of the frames have a role: those without are not in
     them."""
-    role, role_names = _numbered("roles", roles)
-    (gold, predicted), value_names = _together(_array("gold", gold), _array("predicted", predicted))
-    sizes = whole_numbers("lengths", lengths)
-    for name, column in (("gold", gold), ("predicted", predicted)):
+    role, role_names = _coded("roles", roles)
+    truth, said, value_names = _together("gold and predicted", _coded("gold", gold), _coded("predicted", predicted))
+    sizes = _whole_numbers("lengths", lengths)
+    for name, column in (("gold", truth), ("predicted", said)):
         if len(column) != len(role):
             raise SgevalError(f"{name}: expected one value a role ({len(role)}), got {len(column)}")
     if len(sizes) and sizes.min() < 0:
@@ -85,30 +86,38 @@ def given_columns(
     if sizes.sum() != len(role):
         raise SgevalError(f"lengths: expected {len(role)} roles in all, got {sizes.sum()}")
     _refuse_nothing("roles", role)
-    _refuse_nothing("gold", gold)
+    _refuse_nothing("gold", truth)
     kind = _kinds(kinds, len(sizes))
     verb, predicted_verb, verb_names = _verbs(verbs, predicted_verbs, kind)
     there = sizes > 0
-    found = Columns(
-        kind[there], sizes[there], verb[there], predicted_verb[there], role, gold, predicted, role_names, value_names,
-        verb_names,
-    )  # fmt: skip
-    return found, there
+    if not there.all():
+        kind, sizes, verb, predicted_verb = kind[there], sizes[there], verb[there], predicted_verb[there]
+    return Columns(kind, sizes, verb, predicted_verb, role, truth, said, role_names, value_names, verb_names), there
+
+
+def units_of(given: Any, n: int) -> Ints:
+    """The picture of each frame, numbered."""
+    codes, _ = _coded("frame_ids", given)
+    if len(codes) != n:
+        raise SgevalError(f"frame_ids: expected one a frame ({n}), got {len(codes)}")
+    _refuse_nothing("frame_ids", codes)
+    return codes
 
 
 def _verbs(verbs: Any, predicted_verbs: Any, kind: Ints) -> tuple[Ints, Ints, Sequence[Name]]:
     is_verb = kind == VERB
-    if not is_verb.any() and verbs is None and predicted_verbs is None:
+    if verbs is None and predicted_verbs is None and not is_verb.any():
         nothing = np.full(len(kind), NOTHING)
         return nothing, nothing, []
     if verbs is None:
         raise SgevalError("verbs: expected one a frame, since some are of the kind verb, got nothing")
-    other = [None] * len(kind) if predicted_verbs is None else predicted_verbs
-    (verb, predicted), names = _together(_array("verbs", verbs), _array("predicted_verbs", other))
+    nobody: Coded = (np.full(len(kind), NOTHING), [])
+    said = nobody if predicted_verbs is None else _coded("predicted_verbs", predicted_verbs)
+    verb, predicted, names = _together("verbs and predicted_verbs", _coded("verbs", verbs), said)
     for name, column in (("verbs", verb), ("predicted_verbs", predicted)):
         if len(column) != len(kind):
             raise SgevalError(f"{name}: expected one a frame ({len(kind)}), got {len(column)}")
-    _refuse_nothing("verbs", verb[is_verb])
+    _refuse_nothing("verbs", np.where(is_verb, verb, 0))
     return np.where(is_verb, verb, NOTHING), np.where(is_verb, predicted, NOTHING), names
 
 
@@ -117,13 +126,14 @@ def _kinds(given: Any, n: int) -> Ints:
     if isinstance(given, str):
         one_of("kinds", given, KINDS)
         return np.full(n, KINDS.index(given))
-    codes, names = _numbered("kinds", given)
+    codes, names = _coded("kinds", given)
     if len(codes) != n:
         raise SgevalError(f"kinds: expected one a frame ({n}), got {len(codes)}")
     _refuse_nothing("kinds", codes)
-    for name in {names[code] for code in np.unique(codes).tolist()}:
-        one_of("kinds", name, KINDS)
-    return np.array([KINDS.index(str(name)) if name in KINDS else NOTHING for name in names], dtype=np.int64)[codes]
+    for code in np.flatnonzero(np.bincount(codes, minlength=len(names))).tolist():
+        one_of("kinds", names[code], KINDS)
+    places = [KINDS.index(str(name)) if name in KINDS else NOTHING for name in names]
+    return np.array(places, dtype=np.int64)[codes]
 
 
 def _refuse_nothing(name: str, codes: Ints) -> None:
@@ -131,28 +141,91 @@ def _refuse_nothing(name: str, codes: Ints) -> None:
         raise SgevalError(f"{name}: expected a value in each place, got none at {int(codes.argmin())}")
 
 
-def _array(name: str, given: Any) -> Any:
-    """A column as an Arrow array, or as the numpy array of whole numbers that it is."""
-    import pyarrow as pa
+def _whole_numbers(name: str, given: Any) -> Ints:
+    numbers = _numbers(given)
+    if numbers is None:
+        raise SgevalError(f"{name}: expected a column of whole numbers, got another")
+    return numbers
 
-    if isinstance(given, np.ndarray) and given.dtype.kind in "iu" and given.ndim == 1:
-        return given.astype(np.int64, copy=False)
-    if isinstance(given, pa.ChunkedArray):
-        given = given.combine_chunks()
+
+Coded = tuple[Ints, Sequence[Name]]
+"""A column as codes, and the names they stand for."""
+
+
+def _coded(name: str, given: Any) -> Coded:
+    """A column of texts or of whole numbers as codes. Small numbers are their own codes; −1, null and `None` are nothing."""
+    numbers = _numbers(given)
+    if numbers is not None:
+        return _coded_numbers(name, numbers)
+    if isinstance(given, (list, tuple)) and (found := _coded_texts(given)) is not None:
+        return found
+    return _coded_arrow(name, given)
+
+
+def _numbers(given: Any) -> Ints | None:
+    """Whole numbers as they are; nothing where the column holds anything else."""
+    if isinstance(given, np.ndarray):
+        return given.astype(np.int64, copy=False) if given.dtype.kind in "iu" and given.ndim == 1 else None
+    if isinstance(given, (list, tuple)) and given and type(given[0]) is int:
+        try:
+            return np.frombuffer(array("q", given), dtype=np.int64)
+        except (TypeError, OverflowError):
+            return None
+    return None
+
+
+def _coded_numbers(name: str, numbers: Ints) -> Coded:
+    if not len(numbers):
+        return numbers, []
+    low, high = int(numbers.min()), int(numbers.max())
+    if low < NOTHING:
+        raise SgevalError(f"{name}: expected whole numbers from 0, or -1 for nothing, got {low}")
+    if high < LARGEST_CODE:
+        return numbers, range(high + 1)
+    names, codes = np.unique(numbers, return_inverse=True)
+    shift = int(names[0] == NOTHING)
+    return codes - shift, names[shift:].tolist()
+
+
+def _coded_texts(given: Sequence[Any]) -> Coded | None:
+    """The codes of texts in a list; nothing where it holds anything else."""
     try:
-        column = given if isinstance(given, pa.Array) else pa.array(given)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError) as fault:
-        words = str(fault).splitlines()[0]
+        distinct = {*given}
+    except TypeError:
+        return None
+    if {*map(type, distinct)} - {str, type(None)}:
+        return None
+    names = sorted(distinct - {None})
+    places: dict[Any, int] = {name: code for code, name in enumerate(names)} | {None: NOTHING}
+    return np.fromiter(map(places.__getitem__, given), np.int64, len(given)), names
+
+
+def _coded_arrow(name: str, given: Any) -> Coded:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        column = given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if pa.types.is_dictionary(column.type) and not _is_text(column.type.value_type):
+            column = column.dictionary_decode()
+        if pa.types.is_integer(column.type):
+            return _coded_numbers(name, pc.fill_null(column.cast(pa.int64()), NOTHING).to_numpy(zero_copy_only=False))
+    except (pa.ArrowException, TypeError, ValueError) as fault:
+        words = one_line(str(fault).splitlines()[0]) if str(fault) else type(fault).__name__
         raise SgevalError(f"{name}: expected a column of texts or of whole numbers, got another ({words})") from None
-    if isinstance(column, pa.ChunkedArray):  # a list too long for one array
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_integer(column.type) and not column.null_count:
-        return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    if not (pa.types.is_integer(column.type) or _is_text(column.type) or pa.types.is_null(column.type)):
+    if pa.types.is_null(column.type):
+        return np.full(len(column), NOTHING), []
+    if _is_text(column.type):
+        column = column.dictionary_encode()
+    if not pa.types.is_dictionary(column.type):
         raise SgevalError(f"{name}: expected a column of texts or of whole numbers, got one of {column.type}")
-    return column
+    names = column.dictionary.to_pylist()
+    codes = pc.fill_null(column.indices.cast(pa.int64()), NOTHING).to_numpy(zero_copy_only=False)
+    if None in names or len({*names}) < len(names):  # a dictionary may hold nulls and repeats
+        return _renumbered((codes, names), [])
+    return codes, names
 
 
 def _is_text(kind: Any) -> bool:
@@ -161,69 +234,24 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _together(one: Any, other: Any) -> tuple[tuple[Ints, Ints], Sequence[Name]]:
+def _together(what: str, one: Coded, other: Coded) -> tuple[Ints, Ints, Sequence[Name]]:
     """Two columns in one numbering."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        codes, names = _small(np.concatenate((one, other)))
-        return (codes[: len(one)], codes[len(one) :]), names
-    import pyarrow as pa
-
-    arrays = [pa.array(side) if isinstance(side, np.ndarray) else side for side in (one, other)]
-    kinds = {side.type for side in arrays if not pa.types.is_null(side.type)}
+    kinds = {type(names[0]) for _, names in (one, other) if len(names)}
     if len(kinds) > 1:
-        if any(map(pa.types.is_integer, kinds)) and any(map(_is_text, kinds)):
-            raise SgevalError("columns: expected both sides to be texts or both whole numbers, got one of each")
-        kinds = {pa.int64() if any(map(pa.types.is_integer, kinds)) else pa.large_string()}
-    arrays = [side.cast(next(iter(kinds), pa.string())) for side in arrays]
-    codes, names = _numbers_of(pa.chunked_array(arrays))
-    return (codes[: len(one)], codes[len(one) :]), names
+        raise SgevalError(f"{what}: expected texts on both sides or whole numbers on both, got one of each")
+    if isinstance(one[1], range) and isinstance(other[1], range):
+        return one[0], other[0], max(one[1], other[1], key=len)
+    codes, names = _renumbered(one, [])
+    more, names = _renumbered(other, names)
+    return codes, more, names
 
 
-def _numbered(name: str, given: Any) -> tuple[Ints, Sequence[Name]]:
-    """A column as numbers, and the names they stand for."""
-    import pyarrow as pa
-
-    column = _array(name, given)
-    return _small(column) if isinstance(column, np.ndarray) else _numbers_of(pa.chunked_array([column]))
-
-
-def _numbers_of(column: Any) -> tuple[Ints, Sequence[Name]]:
-    import pyarrow.compute as pc
-
-    coded = column.dictionary_encode().unify_dictionaries()
-    names = coded.chunk(0).dictionary.to_pylist() if coded.num_chunks else []
-    indices = [pc.fill_null(chunk.indices, NOTHING).to_numpy(zero_copy_only=False) for chunk in coded.chunks]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *indices]).astype(np.int64), names
-
-
-def _small(column: Ints) -> tuple[Ints, Sequence[Name]]:
-    """Whole numbers as they are where they are small; −1 is nothing."""
-    if not len(column):
-        return column, []
-    low, high = int(column.min()), int(column.max())
-    if low < NOTHING:
-        raise SgevalError(f"columns: expected whole numbers from 0, or -1 for nothing, got {shown(low)}")
-    if high < LARGEST_CODE:
-        return column, range(high + 1)
-    names, codes = np.unique(column, return_inverse=True)
-    shift = int(names[0] == NOTHING)
-    return codes - shift, names[shift:].tolist()
-
-
-def units_of(given: Any, n: int) -> Ints:
-    """The picture of each frame, numbered."""
-    codes, _ = _numbered("frame_ids", given)
-    if len(codes) != n:
-        raise SgevalError(f"frame_ids: expected one a frame ({n}), got {len(codes)}")
-    _refuse_nothing("frame_ids", codes)
-    return codes
-
-
-def whole_numbers(name: str, given: Any) -> Ints:
-    """A column of whole numbers."""
-    column = _array(name, given)
-    if not isinstance(column, np.ndarray):
-        raise SgevalError(f"{name}: expected whole numbers, got another column")
-    return column
-
-
+def _renumbered(column: Coded, known: Sequence[Name]) -> Coded:
+    """The column in a numbering that begins with the names already `known`."""
+    codes, names = column
+    places: dict[Any, int] = {name: code for code, name in enumerate(known)}
+    for name in names:
+        if name is not None:
+            places.setdefault(name, len(places))
+    table = np.array([NOTHING if name is None else places[name] for name in names] + [NOTHING], dtype=np.int64)
+    return table[codes], list(places)

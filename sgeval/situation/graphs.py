@@ -9,7 +9,7 @@ of space are no verbs here. Ids are those of the objects, as texts.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sgeval.records import Object, Role, SceneGraph
+from sgeval.records import Role, SceneGraph
 
 PERSON = "person"
 CONTACT = "contacting"

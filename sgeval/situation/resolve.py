@@ -1,6 +1,7 @@
 """Which prediction belongs to which frame: by frame_id, kind, subject_id and object_id, never by position."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from sgeval.errors import InvalidInput, SgevalError
 from sgeval.situation.border import Key, Row, Side, told
@@ -15,10 +16,11 @@ UNKNOWN = "the references have no such frame"
 def resolve(references: Side, predictions: Side, options: Options, limit: int | None = None) -> list[FrameRow]:
     """The frames of the references in their order, each beside its prediction; then predictions without a frame.
 
-    Of several verb frames of one pair the first with roles is scored, against the first one predicted. A frame without
-    roles is left out, one without a prediction stays: all its roles are wrong. `limit` keeps the first frame_ids.
-    Raises `InvalidInput` with every prediction that has no frame, unless `on_invalid="skip"`: then it is left out; and
-    with every frame that the predictions lack under `missing="error"`. What was left out at the border is passed over.
+    Of several verb frames of one pair the first with roles is scored, against the first predicted one with roles (where
+    none has any, against the first). A frame without roles is left out, one without a prediction stays: all its roles
+    are wrong. `limit` keeps the first frame_ids. Raises `InvalidInput` with every prediction that has no frame, unless
+    `on_invalid="skip"`: then it is left out; and under `missing="error"` with every frame that the predictions lack.
+    A prediction that was left out at the border is a missing one, but no reason to refuse.
     """
     if not references.rows:
         raise SgevalError("references: expected at least one frame, got none")
@@ -31,7 +33,9 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
     first: dict[Key, Row] = {}
     n_predicted: dict[Key, int] = {}
     for row in predictions.rows:
-        first.setdefault(row.key, row)
+        known_row = first.setdefault(row.key, row)
+        if row.roles and not known_row.roles:
+            first[row.key] = row
         n_predicted[row.key] = n_predicted.get(row.key, 0) + 1
     found: list[FrameRow] = []
     seen: set[Key] = set()
@@ -85,10 +89,8 @@ def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int) ->
     frame_id, kind, subject_id, object_id = row.key
     said = prediction.roles if prediction else {}
     values = [said.get(role, ()) for role in row.roles]
-    hits = tuple(
-        int(gold == found) if len(gold) == 1 == len(found) else len({*gold} & {*found})
-        for gold, found in zip(row.roles.values(), values, strict=True)
-    )
+    n_gold, n_said = tuple(map(len, row.roles.values())), tuple(map(len, values))
+    hits = tuple([len({*gold} & {*found}) for gold, found in zip(row.roles.values(), values, strict=True)])
     return FrameRow(
         frame_id,
         index,
@@ -100,11 +102,11 @@ def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int) ->
         predicted_verb=prediction.verb if prediction else None,
         is_predicted=prediction is not None,
         roles=tuple(row.roles),
-        gold=tuple(value for gold in row.roles.values() for value in gold),
-        n_gold=tuple(map(len, row.roles.values())),
-        predicted=tuple(value for found in values for value in found),
-        n_predicted=tuple(map(len, values)),
+        gold=tuple(chain.from_iterable(row.roles.values())),
+        n_gold=n_gold,
+        predicted=tuple(chain.from_iterable(values)),
+        n_predicted=n_said,
         hits=hits,
-        extra_roles=tuple(role for role in said if role not in row.roles),
+        extra_roles=tuple([role for role in said if role not in row.roles]),
         n_extra_predicted=max(n_predicted - 1, 0),
     )

@@ -29,7 +29,7 @@ def measures(counted: State, options: Options) -> dict[str, float | None]:
     """All scores of a state, in percent, under their keys."""
     verb = roles.verb_score(counted)
     if options.verb_setting == "gold" and counted.count("n_no_verb") == verb.n:
-        verb = ClassScore(verb.n, None, None, None, None, 0)  # verbs were given, not predicted
+        verb = roles.NO_SCORE  # verbs were given, not predicted
     verbs = {f"verb_{name}": getattr(verb, name) for name in ("precision", "recall", "f1")}
     known: dict[frozenset[str], dict[str, float | None]] = {}
     found: dict[str, float | None] = {}

@@ -25,6 +25,7 @@ NO_VERBS = (
     "predictions: expected verbs in the frames of the kind verb, got none: under the top-1 rule all of them are wrong; "
     'verb_setting="gold" scores roles under given verbs'
 )
+NO_PICTURE = "predictions: have nothing for {:,} of {:,} pictures; all frames of these count as wrong"
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,15 @@ def parse_both(predictions: Iterable[Any], references: Iterable[Any], options: O
 def score_sides(predictions: Side, references: Side, options: Options, *, limit: int | None = None) -> Scoring:
     """The same for rows that have passed the border."""
     check_limit(limit)
-    if not predictions.rows and not predictions.n_invalid:
-        raise SgevalError("predictions: expected at least one frame, got none")
     found = resolve(references, predictions, options, limit)
     verbs = [row for row in found if row.status == "scored" and row.kind == "verb" and row.is_predicted]
     if verbs and options.verb_setting == "top1" and all(row.predicted_verb is None for row in verbs):
         warnings.warn(NO_VERBS, stacklevel=4)
+    absent = {row.frame_id for row in found if row.status == "scored"}
+    n_all = len(absent)
+    absent -= {row.frame_id for row in found if row.is_predicted}
+    if absent:
+        warnings.warn(NO_PICTURE.format(len(absent), n_all), stacklevel=4)
     rows = Rows(items=tuple(found), n_invalid=references.n_invalid + predictions.n_invalid, with_references=True)
     parts = {"metric": KEY, **options.signature()}
     line = signature(parts if limit is None else {**parts, "limit": int(limit)})
