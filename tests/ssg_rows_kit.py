@@ -70,3 +70,27 @@ def _values(rng):
     n = int(rng.integers(1, 4)) if rng.random() < 0.3 else 1
     found = rng.permutation(VALUES)[:n].tolist()
     return found if n > 1 else found[0]
+
+
+def single_valued(rows):
+    """Random rows with one value a role, one verb frame a pair, and no role that the annotation lacks."""
+    predictions, references = rows
+    out = []
+    for side in (predictions, references):
+        first = {}
+        for row in side:
+            roles = [
+                {"role": role["role"], "value": role["values"][0] if "values" in role else role["value"]}
+                for role in row["roles"]
+                if role["role"] in ROLES
+            ]
+            key = tuple(row[name] for name in ("frame_id", "kind", "subject_id", "object_id"))
+            first.setdefault(key, {**row, "roles": roles})
+        out.append(list(first.values()))
+    gold = {tuple(row[name] for name in ("frame_id", "kind", "subject_id", "object_id")): row for row in out[1]}
+    for key, row in (
+        (tuple(row[name] for name in ("frame_id", "kind", "subject_id", "object_id")), row) for row in out[0]
+    ):
+        known = {role["role"] for role in gold[key]["roles"]}
+        row["roles"] = [role for role in row["roles"] if role["role"] in known]
+    return out[0], out[1]

@@ -147,14 +147,14 @@ class _Check:
             verb = (self.optional if self.is_predicted else self.needed)(plain, "verb", "a verb")
         elif kind in KINDS and plain.get("verb") is not None:
             self.fault_at(plain, "verb", "null where the kind is not verb")
-        if self.faults or frame_id is None:
-            return None
-        self.key = (frame_id, str(kind), subject_id, object_id)
-        roles = plain.get("roles")
-        if not isinstance(roles, (list, tuple)):
+        if not self.faults and frame_id is not None:
+            self.key = (frame_id, str(kind), subject_id, object_id)
+        listed = plain.get("roles")
+        if not isinstance(listed, (list, tuple)):
             self.fault_at(plain, "roles", "a list of {role, value}")
             return None
-        return Row(self.key, verb, self.roles(roles), index)
+        roles = self.roles(listed)
+        return Row(self.key, verb, roles, index) if self.key is not None else None
 
     def roles(self, given: Sequence[Any]) -> dict[str, tuple[str, ...]]:
         """The sound roles with their values."""

@@ -143,9 +143,10 @@ def _refuse_nothing(name: str, codes: Ints) -> None:
 
 def _whole_numbers(name: str, given: Any) -> Ints:
     numbers = _numbers(given)
-    if numbers is None:
+    column = _arrow(name, given) if numbers is None else numbers
+    if not isinstance(column, np.ndarray):
         raise SgevalError(f"{name}: expected a column of whole numbers, got another")
-    return numbers
+    return column
 
 
 Coded = tuple[Ints, Sequence[Name]]
@@ -204,28 +205,41 @@ def _coded_arrow(name: str, given: Any) -> Coded:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        column = given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        if pa.types.is_dictionary(column.type) and not _is_text(column.type.value_type):
-            column = column.dictionary_decode()
-        if pa.types.is_integer(column.type):
-            return _coded_numbers(name, pc.fill_null(column.cast(pa.int64()), NOTHING).to_numpy(zero_copy_only=False))
-    except (pa.ArrowException, TypeError, ValueError) as fault:
-        words = one_line(str(fault).splitlines()[0]) if str(fault) else type(fault).__name__
-        raise SgevalError(f"{name}: expected a column of texts or of whole numbers, got another ({words})") from None
+    column = _arrow(name, given)
+    if isinstance(column, np.ndarray):
+        return _coded_numbers(name, column)
     if pa.types.is_null(column.type):
         return np.full(len(column), NOTHING), []
     if _is_text(column.type):
         column = column.dictionary_encode()
-    if not pa.types.is_dictionary(column.type):
-        raise SgevalError(f"{name}: expected a column of texts or of whole numbers, got one of {column.type}")
     names = column.dictionary.to_pylist()
     codes = pc.fill_null(column.indices.cast(pa.int64()), NOTHING).to_numpy(zero_copy_only=False)
     if None in names or len({*names}) < len(names):  # a dictionary may hold nulls and repeats
         return _renumbered((codes, names), [])
     return codes, names
+
+
+def _arrow(name: str, given: Any) -> Any:
+    """A column as numpy has whole numbers (null is `NOTHING`), or as Arrow has texts, plain or by dictionary, or nulls."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        column = given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+            column = column if _is_text(kind) else column.dictionary_decode()
+        if pa.types.is_integer(kind):
+            return pc.fill_null(column.cast(pa.int64()), NOTHING).to_numpy(zero_copy_only=False)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as fault:
+        words = one_line(str(fault).splitlines()[0]) if str(fault) else type(fault).__name__
+        raise SgevalError(f"{name}: expected a column of texts or of whole numbers, got another ({words})") from None
+    if not (_is_text(kind) or pa.types.is_null(kind)):
+        raise SgevalError(f"{name}: expected a column of texts or of whole numbers, got one of {kind}")
+    return column
 
 
 def _is_text(kind: Any) -> bool:

@@ -146,7 +146,8 @@ class Counted:
     ) -> list[str]:
         """Add the ratios of the roles of some kinds; their names."""
         role_names, units = self.columns.role_names, self.units[of_item]
-        codes = np.unique(self.columns.role[chosen]).tolist()
+        # Sums of their ratios go by name: the order of the rows must not move a last digit.
+        codes = sorted(np.unique(self.columns.role[chosen]).tolist(), key=lambda code: str(role_names[code]))
         if len(codes) * self.n_units * 4 > CELLS:
             return []
         label = kinds[0] if len(kinds) == 1 else "any"
