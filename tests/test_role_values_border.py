@@ -51,7 +51,10 @@ def roles(*items):
         (roles({"role": "a", "value": ["x"]}), '.roles[0].value: expected a value (a text or a whole number), got ["x"]'),
         (roles({"role": "a", "values": "x"}), '.roles[0].values: expected a list of values, got "x"'),
         (roles({"role": "a", "values": []}), ".roles[0].values: expected at least one value, got []"),
-        (roles({"role": "a", "values": ["x", 0.5]}), ".roles[0].values[1]: expected a value (a text or a whole number), got 0.5"),
+        (
+            roles({"role": "a", "values": ["x", 0.5]}),
+            ".roles[0].values[1]: expected a value (a text or a whole number), got 0.5",
+        ),
         (
             roles({"role": "a", "value": "x", "values": ["x"]}),
             '.roles[0]: expected value or values, not both, got {"role": "a", "value": "x", "values": ["x"]}',

@@ -19,7 +19,6 @@ from sgeval.report.text import agreed, percent, percent_interval
 from sgeval.runs import read_run
 from sgeval.situation import graphs_of_rows, rows_of_graphs
 
-pytestmark = pytest.mark.filterwarnings("ignore:predictions. have nothing")
 # Verbs: hold for hold, wipe for hold, nothing for wipe. Of the persons one is wrong, one has two values.
 GOLD = [
     frame("p1", {"pose": "sitting", "mood": "calm"}, "person", None, 0, None),
@@ -82,7 +81,6 @@ class TestCommand:
         refused = command("--config", tmp_path / "bad.yaml", out="other")
         assert refused.exit_code == 2 and "option: expected one of format, references_format, split" in refused.stderr
 
-    @pytest.mark.filterwarnings("default")
     def test_graphs_against_the_data_set(self, command, tmp_path):
         gold = list(read_ssg(DATA, "test"))
         write_graphs(graphs_of_rows(rows_of_graphs(gold), gold), tmp_path / "graphs.jsonl")

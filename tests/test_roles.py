@@ -1,5 +1,7 @@
 """The formulas of the role values on columns and counts, by hand and beside scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -130,7 +132,7 @@ class TestState:
     def test_parts_with_names_of_their_own(self):
         one = roles.state(columns([1], [1], [0], [1], [1]))
         found = columns([1], [1], [2], [0], [0])
-        other = roles.state(Columns(*(getattr(found, name) for name in ("kind", "lengths", "verb", "predicted_verb", "role", "gold", "predicted")), "cba", "vu", ()))  # fmt: skip
+        other = roles.state(replace(found, role_names="cba", value_names="vu"))
         assert one.merge(other).classes.by_name() == {("object", "a", "v"): (2, 2, 2)}
 
     def test_many_names_take_the_sparse_road(self, monkeypatch):
@@ -138,7 +140,7 @@ class TestState:
         expected = roles.state(whole).classes.by_name()
         monkeypatch.setattr(roles, "DENSE", 0)
         names = range(10_000)
-        sides = (whole.role, whole.gold * 1000, np.where(whole.predicted < 0, NOTHING, whole.predicted * 1000))
-        wide = Columns(whole.kind, whole.lengths, whole.verb, whole.predicted_verb, *sides, "abc", names, whole.verb_names, whole.hits, whole.n_gold)  # fmt: skip
+        said = np.where(whole.predicted < 0, NOTHING, whole.predicted * 1000)
+        wide = replace(whole, gold=whole.gold * 1000, predicted=said, value_names=names)
         found = roles.state(wide).classes.by_name()
         assert {(kind, role, "uvwxyz"[value // 1000]): n for (kind, role, value), n in found.items()} == expected
