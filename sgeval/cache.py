@@ -29,7 +29,8 @@ class EmbeddingCache:
     Raises `SgevalError` when the folder cannot be written or the file is a newer version's or another program's. A
     corrupt file is set aside with a warning.
 
-    >>> with tempfile.TemporaryDirectory() as folder, EmbeddingCache(folder) as cache:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, EmbeddingCache(folder) as cache:
     ...     rows = cache.fetch(["b", "a", "b"], lambda indices: np.array([[i, 0.5] for i in indices]))
     ...     again = cache.fetch(["a"], lambda indices: np.array([[9, 9]]))
     >>> rows.tolist(), again.tolist(), cache.encoded, cache.found
