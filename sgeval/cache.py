@@ -106,6 +106,6 @@ class EmbeddingCache:
             raise SgevalError(f"encode: expected the shape {shape}, got {table.shape}")
         rows = {key: row.tobytes() for key, row in zip(keys, table)}
         self.encoded += len(rows)
-        finite = np.isfinite(table).all(axis=1)
-        self._rows.store({key: rows[key] for key, is_sound in zip(keys, finite) if is_sound}, keys)
+        finite = [keys[index] for index in np.flatnonzero(np.isfinite(table).all(axis=1))]
+        self._rows.store({key: rows[key] for key in finite}, keys)
         return rows

@@ -120,27 +120,19 @@ class SharedRows:
 
         `also` names another key under which the row of a key may stand. A claim holds `LEASE` seconds.
         """
-        if os.getpid() != self._pid:
-            raise RuntimeError(f"cache: {self.path} is closed here, or was opened by another process")
-        names = {key: (key,) if also is None else (key, also[key]) for key in keys}
-
-        def found(db: sqlite3.Connection, key: str) -> bytes | None:
-            rows = (self._row(db, name, fault) for name in names[key])
-            return next((row for row in rows if isinstance(row, bytes)), None)
-
-        def read(db: sqlite3.Connection) -> dict[str, bytes]:
-            return {key: row for key in keys if (row := found(db, key)) is not None}
+        others = {key: (name,) for key, name in (also or {}).items()}
 
         def claim(db: sqlite3.Connection) -> Claims:
             claims = Claims(dict(rows))
             gone = cache(_is_gone)  # once an owner
             for key in absent:
-                if (row := found(db, key)) is not None:
+                looks = {name: self._row(db, name, fault) for name in (key, *others.get(key, ()))}
+                if (row := next((look for look in looks.values() if isinstance(look, bytes)), None)) is not None:
                     claims.rows[key] = row
                     continue
-                for name in names[key]:
-                    if isinstance(reason := self._row(db, name, fault), str):
-                        self._set_row_aside(db, name, reason)
+                for name, look in looks.items():
+                    if isinstance(look, str):
+                        self._set_row_aside(db, name, look)
                         claims.damaged += 1
                 held = db.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
                 if held is not None:
@@ -156,10 +148,23 @@ class SharedRows:
             claims.state = self._state(db)
             return claims
 
-        rows = self._run("BEGIN", read)  # a warm call writes nothing and waits for nobody
+        rows = self.read(keys, fault, also)  # a warm call writes nothing and waits for nobody
         if not (absent := [key for key in keys if key not in rows]):
             return Claims(rows)
         return self._run("BEGIN IMMEDIATE", claim, ROW_EXTRA * len(absent))
+
+    def read(self, keys: Sequence[str], fault: Fault, also: Mapping[str, str] | None = None) -> dict[str, bytes]:
+        """The sound rows of the keys, or those under their other names."""
+        if os.getpid() != self._pid:
+            raise RuntimeError(f"cache: {self.path} is closed here, or was opened by another process")
+
+        def work(db: sqlite3.Connection) -> dict[str, bytes]:
+            rows = {key: row for key in keys if isinstance(row := self._row(db, key, fault), bytes)}
+            others = {} if also is None else {key: also[key] for key in keys if key not in rows}
+            more = {key: self._row(db, name, fault) for key, name in others.items()}
+            return rows | {key: row for key, row in more.items() if isinstance(row, bytes)}
+
+        return self._run("BEGIN", work)
 
     def forget_others(self) -> None:
         """Forget when claims of others were first seen: nobody waits for them any more."""
