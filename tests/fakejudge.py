@@ -18,6 +18,7 @@ import struct
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 CATEGORIES = ("identical", "synonym", "hypernym", "overlap", "mismatch")
@@ -143,10 +144,8 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def handle(self):
-        try:
+        with suppress(ConnectionError, TimeoutError):
             super().handle()
-        except (ConnectionError, TimeoutError):
-            pass
 
     def do_GET(self):
         self.reply(json.dumps(self.server.fake.log()).encode())
@@ -160,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if self.path != "/v1/chat/completions":
                 return self.reply(b'{"error": {"message": "no such path"}}', 404)
-            pairs, rule = fake.note(body, dict(self.headers))
+            pairs, rule = fake.note(body, {name.lower(): value for name, value in self.headers.items()})
             if fake.delay:
                 fake.ends.wait(fake.delay)
             self.act(pairs, rule)

@@ -171,7 +171,7 @@ class Asker:
     def _body(self, user: str, budget: int) -> dict[str, Any]:
         question, kind = self.question, self.endpoint.server.kind
         body: dict[str, Any] = {
-            "model": question.model,
+            "model": self.endpoint.server.model,
             "messages": [{"role": "system", "content": instructions()}, {"role": "user", "content": user}],
             "temperature": question.temperature,
             "top_p": question.top_p,

@@ -83,9 +83,11 @@ class Endpoint:
         import httpx2
         from openai import AsyncOpenAI, DefaultAioHttpClient
 
-        # aiohttp sends: httpx's own pool looks at each connection for each request. No redirects: the key is for this host. No packing: an answer is as long as it says.
+        # aiohttp sends: httpx's own pool looks at each connection for each request. No redirects: the key is for this
+        # host. No packing: an answer is as long as it says.
         transport = DefaultAioHttpClient(
             timeout=self.deadline,
+            follow_redirects=False,
             limits=httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
             event_hooks={"response": [_bound]},
         )
