@@ -215,7 +215,7 @@ HEADERS = {"retry_after": "Retry-After", "retry_after_ms": "Retry-After-Ms"}
 
 def _bomb(cache=[]):  # noqa: B006
     if not cache:
-        cache.append(gzip.compress(bytes(200 << 20)))
+        cache.append(gzip.compress(bytes(64 << 20)))
     return cache[0]
 
 

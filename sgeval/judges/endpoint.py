@@ -35,6 +35,7 @@ LOGGERS = (
     "aiohttp",
 )  # those of the client and what it is built on, and their successors' names
 SET_UP = (401, 403, 404)  # statuses that no other call will change
+REJECTED = 3  # requests refused in another way, before any is answered, after which it is not them
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -55,7 +56,7 @@ class Stop:
     reason: str
     words: str
     is_set_up: bool = False
-    """Whether the very first call was refused, so that nothing was judged and another set-up is needed."""
+    """Whether calls were refused from the first one on, so that nothing was judged and another set-up is needed."""
 
 
 class BodyFault(Exception):
@@ -76,6 +77,7 @@ class Endpoint:
     _client: "AsyncOpenAI | None" = None
     _has_answered: bool = False
     _failed: int = 0
+    _rejected: int = 0
     _quiet_until: float = 0.0
     _filters: list[tuple[logging.Logger, logging.Filter]] = field(default_factory=list)
 
@@ -179,7 +181,8 @@ class Endpoint:
                 self.halt(reason, f"the quota is used up ({self._said(response)})")
             return self._failure(reason)
         reason = f"http {status}"
-        if status in SET_UP or not self._has_answered:
+        self._rejected += 1
+        if status in SET_UP or (not self._has_answered and self._rejected >= REJECTED):
             self.halt(reason, f"{self.server.host} answers {status} ({self._said(response)})", not self._has_answered)
         return Answer(fault=reason)
 

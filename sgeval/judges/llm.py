@@ -54,7 +54,7 @@ class LlmJudge:
     the labels were made comparable, since verdicts hold for that. `prices` are US dollars for a million tokens, in and out.
     No request is made that may lead over `max_cost` dollars; one that ran into its deadline may cost and is not counted.
 
-    The call takes distinct pairs of different labels. It raises `SgevalError` when the very first request is refused for good
+    The call takes distinct pairs of different labels. It raises `SgevalError` when requests are refused from the first one on
     (a wrong key, no such model) or the cache cannot be written; then nothing was judged. Whatever else goes wrong leaves
     pairs without a verdict and with a reason: "refused", "truncated", "empty", "not json", "schema", "word", "ids",
     "missing", "swap", "timeout", "connection", "body", "too large", "rate limit", "http 503" and its like, "budget".
