@@ -26,7 +26,7 @@ def run_in_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine in an event loop of its own, also where the caller has one. An interrupt cancels it."""
     outcome: list[T] = []
     faults: list[BaseException] = []
-    has_begun = Event()
+    has_begun, has_ended = Event(), Event()
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 
     async def main() -> T:
@@ -40,17 +40,17 @@ def run_in_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         except BaseException as fault:
             faults.append(fault)
         has_begun.set()
+        has_ended.set()
 
-    thread = Thread(target=target, daemon=True)
-    thread.start()
+    Thread(target=target, daemon=True).start()
     try:
-        thread.join()
+        has_ended.wait()  # not join(), which once interrupted takes the thread for ended
     except BaseException:
         has_begun.wait(LEAVE)
         for loop, task in running:
             with suppress(RuntimeError):  # it has ended by itself
                 loop.call_soon_threadsafe(task.cancel if task else loop.stop)
-        thread.join(LEAVE)
+        has_ended.wait(LEAVE)
         raise
     if faults:
         raise faults[0]
