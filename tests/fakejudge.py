@@ -47,7 +47,8 @@ def right(kind, a, b, table=()):
 
 
 class FakeJudge:
-    """The server, in a thread of its own. `obeys` is "nobody", "batch" (an order in a label moves all) or "pair"."""
+    """The server, in a thread of its own. `obeys` is "nobody", "pair" (an order in a label moves its own verdict), "batch"
+    (all of the request) or "strangers" (all but the known pairs)."""
 
     def __init__(self, rules=(), table=(), seed=7, delay=0.0, obeys="nobody", known=(), keeps=True):
         self.rules, self.table, self.seed, self.delay, self.obeys = list(rules), dict(table), seed, delay, obeys
@@ -114,7 +115,12 @@ class FakeJudge:
         """The verdicts by id, moved by orders in labels where it obeys them."""
         orders = {name: _order(pair) for name, pair in pairs.items()}
         any_order = next(filter(None, orders.values()), None)
-        heard = {"nobody": dict.fromkeys(pairs), "pair": orders, "batch": dict.fromkeys(pairs, any_order)}[self.obeys]
+        heard = {
+            "nobody": dict.fromkeys(pairs),
+            "pair": orders,
+            "batch": dict.fromkeys(pairs, any_order),
+            "strangers": {name: None if pair in self.known else any_order for name, pair in pairs.items()},
+        }[self.obeys]
         return {name: heard[name] or right(*pair, self.table) for name, pair in pairs.items()}
 
     def log(self):
