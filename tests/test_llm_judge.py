@@ -225,6 +225,8 @@ class TestSetUp:
             ({"concurrency": 1001}, "judge, concurrency: expected 1 to 1000, got 1001"),
             ({"deadline": float("nan")}, "judge, deadline: expected seconds above 0, got NaN"),
             ({"reply_format": "json"}, "judge, reply_format: expected one of json_schema, json_object, text"),
+            ({"extra": {"stop": {"a", "b"}}}, "judge, extra: expected fields that JSON takes, got"),
+            ({"extra": {"top_p": float("inf")}}, "judge, extra: expected fields that JSON takes, got"),
             ({"max_cost": 1.0}, "judge, max_cost: expected prices= for local/m"),
             ({"api_key": "k\nX-Other: 1"}, "expected a key of ASCII characters without blanks"),
             ({"base_url": "ftp://h/v1"}, "judge, base_url: expected an address such as https://host/v1"),

@@ -33,6 +33,7 @@ NEEDED = (
     "sgeval/metrics/theta/README.md",
     "sgeval/metrics/theta/app.py",
     "sgeval/report/theta.html",
+    "sgeval/judges/prompt-1.txt",
     "sgeval/benchmarks/demo_model/train.py",
     *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
     *(f"sgeval/datasets_scripts/{name}/README.md" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),

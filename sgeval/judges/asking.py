@@ -20,6 +20,7 @@ BYTES_A_TOKEN = 3  # of English, JSON and ids; tokenizers make fewer tokens than
 UNREADABLE = ("not json", "schema", "word", "ids", "missing")
 SPEECHLESS = ("refused", "empty")
 TOO_MUCH = ("truncated", "too large")
+REJECTED = ("http 400", "http 422")  # perhaps for the sake of one pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Asker:
         got = await self._exchange(pairs[0].kind, named)
         if got.fault in TOO_MUCH or got.fault in UNREADABLE:
             return await self._halves(pairs, attempts + 1)
-        if got.fault in SPEECHLESS or (got.fault.startswith("http 4") and not self.endpoint.stop):
+        if got.fault in SPEECHLESS or (got.fault in REJECTED and not self.endpoint.stop):
             return {pair: await self._alone(pair, attempts + 1) for pair in pairs}
         if got.fault:
             return dict.fromkeys(pairs, Decision(reason=got.fault))

@@ -1,5 +1,6 @@
 """A judge that asks a language model, through any server that speaks OpenAI's chat completions."""
 
+import json
 import tempfile
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class LlmJudge:
     `max_tokens` limits an answer (models that think aloud need more than the default). `extra` holds further fields of
     a request; None takes one away. `reply_format` is for servers that do not take a JSON schema. `normalisation` names how
     the labels were made comparable, since verdicts hold for that. `prices` are US dollars for a million tokens, in and out.
-    No request is made that may lead over `max_cost` dollars; one that ran into its deadline may cost and is not counted.
+    No request is made that may lead this judge over `max_cost` dollars; one that ran into its deadline may cost and is not counted.
 
     The call takes distinct pairs of different labels. It raises `SgevalError` when requests are refused from the first one on
     (a wrong key, no such model) or the cache cannot be written; then nothing was judged. Whatever else goes wrong leaves
@@ -91,6 +92,10 @@ class LlmJudge:
             raise SgevalError(f"judge, deadline: expected seconds above 0, got {shown(deadline)}")
         if reply_format is not None:
             one_of("judge, reply_format", reply_format, ("json_schema", "json_object", "text"))
+        try:
+            json.dumps(dict(extra or {}), allow_nan=False)
+        except (TypeError, ValueError):
+            raise SgevalError(f"judge, extra: expected fields that JSON takes, got {shown(extra)}") from None
         if find_spec("openai") is None or find_spec("tenacity") is None:
             raise SgevalError(f'judge {model}: expected the extra "judge" (pip install "sgeval[judge]"), got no openai')
         self._server = find_server(model, base_url, api_key)

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, Literal
 
 from sgeval.judges.verdicts import CATEGORIES, Kind, Pair
@@ -94,20 +95,22 @@ def user_message(kind: Kind, pairs: Mapping[str, Pair]) -> str:
 
 def with_ids(pairs: Sequence[Pair]) -> dict[str, Pair]:
     """The pairs by ids that nobody can foresee: eight hexadecimal digits each."""
-    named: dict[str, Pair] = {}
-    while len(named) < len(pairs):
-        named.setdefault(secrets.token_hex(4), pairs[len(named)])
-    return named
+    while True:
+        digits = secrets.token_hex(4 * len(pairs))
+        named = {digits[8 * place : 8 * place + 8]: pair for place, pair in enumerate(pairs)}
+        if len(named) == len(pairs):  # else two ids were equal
+            return named
 
 
 def with_canaries(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[int, bool]]:
     """The pairs of one kind with a synonym and a mismatch put in at random places; the places, and which is the synonym."""
     synonyms, mismatches = canaries(pairs[0].kind)
-    spots = secrets.SystemRandom().sample(range(len(pairs) + 2), 2)
+    draw = Random(secrets.randbits(128))
+    spots = draw.sample(range(len(pairs) + 2), 2)
     places = {spots[0]: True, spots[1]: False}
     mixed = list(pairs)
     for spot in sorted(places):
-        mixed.insert(spot, secrets.choice(synonyms if places[spot] else mismatches))
+        mixed.insert(spot, draw.choice(synonyms if places[spot] else mismatches))
     return mixed, places
 
 

@@ -49,9 +49,8 @@ class Question:
     top_p: float | None = None
 
     @cached_property
-    def parts(self) -> dict[str, Any]:
-        """The parts of a key, by name."""
-        return {
+    def _parts(self) -> str:
+        parts = {
             "schema": CACHE_SCHEMA,
             "prompt": PROMPT,
             "prompt_sha256": prompt_digest(),
@@ -67,6 +66,7 @@ class Question:
             "normalisation": self.normalisation,
             "batch": "alone" if self.batch == 1 else f"batched-{self.batch}",
         }
+        return json.dumps(parts, sort_keys=True, separators=(",", ":"))
 
     def scope(self, pairs: Iterable[Pair]) -> str:
         """What a verdict of a batch with unknown labels is good for: the pairs of one submission, in whatever order.
@@ -79,8 +79,7 @@ class Question:
 
     def key(self, pair: Pair, scope: str = "") -> str:
         """SHA-256, in hex, over canonical JSON of the parts, the pair, and what the verdict is good for, if not for all."""
-        whole = {**self.parts, "kind": pair.kind, "a": pair.reference, "b": pair.prediction, "scope": scope}
-        return cache_key(json.dumps(whole, sort_keys=True, ensure_ascii=True, separators=(",", ":")))
+        return cache_key(self._parts, json.dumps([pair.kind, pair.reference, pair.prediction, scope]))
 
 
 class VerdictCache:
