@@ -24,7 +24,7 @@ VARIANTS = {"alone": (1, True), "batches": (20, True), "batches_unknown": (20, F
 """Pairs a call, and whether their labels are known, so that none is asked about a second time."""
 GOALS = {"alone": 250.0, "batches": 2000.0}  # pairs a second
 MEGABYTES = 50.0
-CONCURRENCY = {1: 32, 20: 8}
+CONCURRENCY = {1: 32, 20: 16}
 WARM_UP = 50  # pairs, which load and open everything
 
 

@@ -53,7 +53,8 @@ class LlmJudge:
     `max_tokens` limits an answer (models that think aloud need more than the default). `extra` holds further fields of
     a request; None takes one away. `reply_format` is for servers that do not take a JSON schema. `normalisation` names how
     the labels were made comparable, since verdicts hold for that. `prices` are US dollars for a million tokens, in and out.
-    No request is made that may lead this judge over `max_cost` dollars; one that ran into its deadline may cost and is not counted.
+    No request is made that may lead this judge over `max_cost` dollars; one that ran into its deadline may cost, and
+    is not counted.
 
     The call takes distinct pairs of different labels. It raises `SgevalError` when requests are refused from the first one on
     (a wrong key, no such model) or the cache cannot be written; then nothing was judged. Whatever else goes wrong leaves

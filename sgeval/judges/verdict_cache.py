@@ -66,7 +66,7 @@ class Question:
             "normalisation": self.normalisation,
             "batch": "alone" if self.batch == 1 else f"batched-{self.batch}",
         }
-        return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+        return cache_key(json.dumps(parts, sort_keys=True, separators=(",", ":")))
 
     def scope(self, pairs: Iterable[Pair]) -> str:
         """What a verdict of a batch with unknown labels is good for: the pairs of one submission, in whatever order.
@@ -78,7 +78,7 @@ class Question:
         return cache_key(*sorted(cache_key(pair.kind, pair.reference, pair.prediction) for pair in pairs))
 
     def key(self, pair: Pair, scope: str = "") -> str:
-        """SHA-256, in hex, over canonical JSON of the parts, the pair, and what the verdict is good for, if not for all."""
+        """SHA-256, in hex, over digests of all that moves the verdict, the pair, and what it is good for, if not for all."""
         return cache_key(self._parts, json.dumps([pair.kind, pair.reference, pair.prediction, scope]))
 
 
