@@ -245,9 +245,9 @@ class TestNotTriedAgain:
 class TestTimeAndSize:
     @pytest.mark.parametrize("do", ["stall", "loris"])
     def test_slow(self, tmp_path, do):
-        """A byte now and then does not move the deadline of 0.2 seconds; five tries, then the reason."""
+        """A byte now and then does not move the deadline of 0.4 seconds; five tries, then the reason."""
         with faked({"match": "label:thing 1$", "do": do}) as fake:
-            judge = asking(fake, tmp_path, deadline=0.2)
+            judge = asking(fake, tmp_path, deadline=0.4)
             assert reasons(judge(some(3))) == [None, "timeout", None]
             assert fake.counts["object", "thing 1", "item 1"] == 5
 
