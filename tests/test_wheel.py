@@ -45,6 +45,7 @@ NEEDED = (
     "sgeval/metrics/ssg_role_values/requirements.txt",
     "sgeval/report/theta.html",
     "sgeval/report/role_values.html",
+    "sgeval/judges/prompt-1.txt",
     "sgeval/benchmarks/demo_model/train.py",
     *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in SETS),
     *(f"sgeval/datasets_scripts/{name}/README.md" for name in SETS),
