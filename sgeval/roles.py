@@ -202,29 +202,40 @@ def state(columns: Columns, verb_setting: VerbSetting = "top1", counts: Mapping[
     """What the frames hold, counted. `counts`: what the caller has counted beside."""
     found = hits(columns, verb_setting)
     right = n_right(columns, found)
-    verbs = columns.kind == VERB
-    marks = reading(right, columns.lengths)
+    verbs = np.flatnonzero(columns.kind == VERB)
+    marks = _bits([*reading(right, columns.lengths).values(), columns.lengths >= 2])
     told = {**(counts or {}), "n_missing_roles": int(np.count_nonzero(columns.predicted == NOTHING))}
-    told["n_no_verb"] = int(np.count_nonzero(verbs & (columns.predicted_verb == NOTHING)))
+    told["n_no_verb"] = int(np.count_nonzero(columns.predicted_verb[verbs] == NOTHING))
     return State(
-        frames=_by_kind(columns.kind, [*marks.values(), columns.lengths >= 2]),
+        frames=_named(_marked(columns.kind, marks, len(KINDS))),
         items=_items(columns, found, right),
-        verbs=_verbs(columns, verbs, list(marks.values())),
+        verbs=_verbs(columns, verbs, marks),
         counts={name: (number,) for name, number in told.items()},
         classes=_classes(columns, found),
     )
 
 
-def _by_kind(kind: Ints, marks: Sequence[Bools]) -> dict[str, Counts]:
-    whole = np.bincount(kind, minlength=len(KINDS))
-    parts = [np.bincount(kind[mark], minlength=len(KINDS)) for mark in marks]
-    return _named(np.stack([whole, *parts], axis=1))
+def _bits(marks: Sequence[Bools]) -> Ints:
+    """Four marks as one number each, so that they are counted in one go."""
+    whole = np.zeros(len(marks[0]), dtype=np.int64)
+    for place, mark in enumerate(marks):
+        whole += mark.astype(np.int64) << place
+    return whole
+
+
+def _marked(codes: Ints, marks: Ints, size: int) -> Ints:
+    """By code: how many there are, and how many of these have each of the four marks, `(size, 5)`."""
+    by_bits = np.bincount(codes * 16 + marks, minlength=16 * size).reshape(size, 16)
+    return np.asarray(by_bits @ _HAS_MARK)
+
+
+_HAS_MARK = np.array([[1, *(bits >> place & 1 for place in range(4))] for bits in range(16)])
 
 
 def _items(columns: Columns, found: npt.NDArray[Any], right: Ints) -> dict[str, Counts]:
     if columns.n_gold is not None:
-        marks = reading(found, columns.n_gold)
-        return _by_kind(np.repeat(columns.kind, columns.lengths), [*marks.values(), columns.n_gold >= 2])
+        marks = _bits([*reading(found, columns.n_gold).values(), columns.n_gold >= 2])
+        return _named(_marked(np.repeat(columns.kind, columns.lengths), marks, len(KINDS)))
     n, one = (np.bincount(columns.kind, side, len(KINDS)).astype(np.int64) for side in (columns.lengths, right))
     return _named(np.stack([n, one, 0 * one, one, 0 * one], axis=1))  # each role has one value
 
@@ -253,12 +264,12 @@ def _classes(columns: Columns, found: npt.NDArray[Any]) -> Classes:
     return Classes(kind, role, value, counts, columns.role_names, columns.value_names)
 
 
-def _verbs(columns: Columns, chosen: Bools, marks: Sequence[Bools]) -> dict[Name, Counts]:
-    gold, predicted = columns.verb[chosen], columns.predicted_verb[chosen]
-    size = len(columns.verb_names)
-    parts = [gold, predicted[predicted != NOTHING], gold[gold == predicted]]
-    parts += [gold[mark[chosen]] for mark in marks]
-    rows = np.stack([np.bincount(part, minlength=size) for part in parts], axis=1)
+def _verbs(columns: Columns, chosen: Ints, marks: Ints) -> dict[Name, Counts]:
+    gold, predicted, size = columns.verb[chosen], columns.predicted_verb[chosen], len(columns.verb_names)
+    annotated = _marked(gold, marks[chosen], size)
+    said = np.bincount(predicted + 1, minlength=size + 1)[1:]  # without those of nothing
+    both = np.bincount(gold[gold == predicted], minlength=size)
+    rows = np.stack([annotated[:, 0], said, both, *annotated[:, 1:4].T], axis=1)
     there = np.flatnonzero(rows[:, 0] + rows[:, 1])
     return {
         columns.verb_names[code]: tuple(row) for code, row in zip(there.tolist(), rows[there].tolist(), strict=True)

@@ -119,6 +119,17 @@ def score_choices(said: str, gold: str) -> tuple[dict[str, Any], Table]:
     return {key: value for key, value in result.items() if not isinstance(value, list)}, items
 
 
+def _two(*labelled: Any) -> list[Any]:
+    """Two boxes of rows beside each other, below each other where the page is narrow."""
+    boxes = []
+    with gr.Row():
+        for label, rows in (labelled[:2], labelled[2:]):
+            with gr.Column(min_width=320):
+                looks = {"lines": 2, "max_lines": 14, "wrap_lines": True}
+                boxes.append(gr.Code(value=one_a_line(rows), language="json", label=label, **looks))
+    return boxes
+
+
 def build() -> Any:
     """The page."""
     with gr.Blocks(title="SSG role values") as page:
@@ -127,11 +138,7 @@ def build() -> Any:
             "better. A verb frame with a wrong verb has no role right (top-1)."
         )
         with gr.Tab("Role values"):
-            with gr.Row():
-                gold_box = gr.Code(
-                    value=one_a_line(GOLD), language="json", label="Annotated frames, one a line", lines=6
-                )
-                said_box = gr.Code(value=one_a_line(SAID), language="json", label="Predicted frames", lines=6)
+            gold_box, said_box = _two("Annotated frames, one a line", GOLD, "Predicted frames", SAID)
             with gr.Row():
                 setting_box = gr.Radio(["top1", "gold"], value="top1", label="Verb setting")
                 button = gr.Button("Score", variant="primary")
@@ -142,11 +149,7 @@ def build() -> Any:
             with gr.Accordion("All keys", open=False):
                 result_box = gr.JSON(label="Result")
         with gr.Tab("Multiple choice"):
-            with gr.Row():
-                asked_box = gr.Code(
-                    value=one_a_line(QUESTIONS), language="json", label="Questions, one a line", lines=4
-                )
-                answer_box = gr.Code(value=one_a_line(ANSWERS), language="json", label="Answers", lines=4)
+            asked_box, answer_box = _two("Questions, one a line", QUESTIONS, "Answers", ANSWERS)
             choice_button = gr.Button("Score", variant="primary")
             choice_result = gr.JSON(label="Result")
             choice_items = gr.Dataframe(

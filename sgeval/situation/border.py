@@ -100,13 +100,9 @@ def _rows_of_graphs(
 
 
 def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], label: str, is_predicted: bool) -> None:
-    unknown: Counter[str] = Counter()
-    known: set[str] = set()
+    check = _Check(label, is_predicted)
     for index, plain in rows:
-        check = _Check(f"{label}[{index}]", known, is_predicted)
         row = check.row(plain, index)
-        unknown.update(check.unknown)
-        side.faults += check.faults
         if row is None:
             side.n_invalid += 1
             if check.key is not None:
@@ -114,34 +110,42 @@ def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], label: str, is_predic
         else:
             side.n_invalid += check.n_lost
             side.rows.append(row)
-    for key, count in unknown.items():
+        if check.faults:
+            side.faults += check.faults
+    for key, count in check.unknown.items():
         warnings.warn(_unknown_key(label, key, count), stacklevel=5)
 
 
 class _Check:
-    """The checks of one row. `known` holds texts that were found sound before."""
+    """The checks of the rows of one side, one after the other."""
 
-    def __init__(self, place: str, known: set[str], is_predicted: bool) -> None:
-        self.place, self.known, self.is_predicted = place, known, is_predicted
+    def __init__(self, label: str, is_predicted: bool) -> None:
+        self.label, self.is_predicted = label, is_predicted
+        self.known: set[str] = set()
+        """Texts that were found sound before."""
+        self.unknown: Counter[str] = Counter()
+        """Keys that no row has, and how often they stood there."""
+        self.index = 0
         self.faults: list[str] = []
-        self.unknown: list[str] = []
         self.key: Key | None = None
         self.n_lost = 0
+        """Of the last row: its position, its faults, its key if it has one, and how many roles it lost."""
 
     def row(self, plain: Any, index: int) -> Row | None:
         """The row, without its faulty roles; nothing where the row itself is at fault."""
+        self.index, self.faults, self.key, self.n_lost = index, [], None, 0
         if not isinstance(plain, Mapping):
             self.fault("", "a row {frame_id, kind, subject_id, object_id, verb, roles}", plain)
             return None
         if not plain.keys() <= _ROW_KEYS:
-            self.unknown += [str(key) for key in plain if key not in ROW_KEYS]
+            self.unknown.update(str(key) for key in plain if key not in ROW_KEYS)
         kind = plain.get("kind")
         if kind not in KINDS:
             self.fault_at(plain, "kind", "person, object or verb")
         is_verb = kind == "verb"
         frame_id = self.needed(plain, "frame_id", ID)
         ask = self.needed if is_verb else self.optional
-        subject_id, object_id = (ask(plain, name, ID) for name in ("subject_id", "object_id"))
+        subject_id, object_id = ask(plain, "subject_id", ID), ask(plain, "object_id", ID)
         verb = None
         if is_verb:
             verb = (self.optional if self.is_predicted else self.needed)(plain, "verb", "a verb")
@@ -171,7 +175,7 @@ class _Check:
             if not isinstance(item, Mapping):
                 self.fault(where, "a role {role, value}", item)
             else:
-                self.unknown += [f"roles[…].{key}" for key in item if key not in ROLE_KEYS]
+                self.unknown.update(f"roles[…].{key}" for key in item if key not in ROLE_KEYS)
                 name = self.needed(item, "role", "the name of a role", where)
                 if name in found:
                     expected = "each role once (several values of one stand in a list under values)"
@@ -215,24 +219,26 @@ class _Check:
 
     def text(self, value: Any) -> str | None:
         """A text that is not blank, or a whole number as a text; nothing where it is neither."""
-        if type(value) is str and value in self.known:
-            return value
+        if type(value) is int:
+            return str(value)
         if isinstance(value, str):
+            if value in self.known:
+                return value
             if not value.strip() or not _is_whole(value):
                 return None
             self.known.add(str(value))
             return str(value)
-        is_number = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+        is_number = isinstance(value, Integral) and not isinstance(value, bool)
         return str(int(value)) if is_number or (isinstance(value, float) and value.is_integer()) else None
 
     def fault_at(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> None:
         """A fault of what stands, or does not, under a key."""
         got = shown(plain[name]) if name in plain else "nothing"
-        self.faults.append(f"{self.place}{where}.{name}: expected {expected}, got {got}")
+        self.faults.append(f"{self.label}[{self.index}]{where}.{name}: expected {expected}, got {got}")
 
     def fault(self, where: str, expected: str, got: object) -> None:
         """A fault of a whole part."""
-        self.faults.append(f"{self.place}{where}: expected {expected}, got {shown(got)}")
+        self.faults.append(f"{self.label}[{self.index}]{where}: expected {expected}, got {shown(got)}")
 
 
 def _is_whole(text: str) -> bool:
