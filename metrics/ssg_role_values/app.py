@@ -125,8 +125,8 @@ def _two(*labelled: Any) -> list[Any]:
     with gr.Row():
         for label, rows in (labelled[:2], labelled[2:]):
             with gr.Column(min_width=320):
-                looks = {"lines": 2, "max_lines": 14, "wrap_lines": True}
-                boxes.append(gr.Code(value=one_a_line(rows), language="json", label=label, **looks))
+                text = one_a_line(rows)
+                boxes.append(gr.Code(text, language="json", label=label, lines=2, max_lines=14, wrap_lines=True))
     return boxes
 
 
