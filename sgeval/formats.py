@@ -18,7 +18,7 @@ Names come from the file by id, and nothing is shifted: an id 0 is a class like 
 What cannot become a row is a fault here; what a row holds, right or wrong, is left to `parse_graphs`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,12 @@ RLIPV2_RELATION = {
     "predicate": "a text",
     "object_id": "the object_id of the object",
 }
+RLIPV2_RELATION_KEYS = {
+    **{key: key for key in RLIPV2_RELATION},
+    "relationship_id": "id",
+    "confidence": "score",
+}
+"""What a key of a relation is called in a record."""
 COCO_CLASSES = {"categories": "a list of classes {id, name}", "rel_categories": "a list of predicates {id, name}"}
 COCO_FILE = {
     "images": "a list of images",
@@ -122,20 +128,31 @@ def rlipv2_rows(path: Path, o365: Mapping[str, str], faults: list[str]) -> Itera
     `SgevalError` for a file that cannot be read or is no JSON.
     """
     for place, item in _checked(strict_json.read_rows(path), "", RLIPV2_IMAGE, faults):
-        objects = [_rlipv2_object(*entry, faults) for entry in _entries(item, "objects", place, RLIPV2_OBJECT, faults)]
-        relations = [
-            _renamed(entry, {"relationship_id": "id", "confidence": "score"})
-            for _, entry in _entries(item, "relationships", place, RLIPV2_RELATION, faults)
-        ]
-        row = {key: value for key, value in item.items() if key not in ("dataset", "data_split", "relationships")}
-        row |= {"objects": objects, "relations": relations}
-        if (picture := _rlipv2_picture(item, o365)) is not None:
-            row["file_name"] = picture
+        extra: Row = {"data_split": item["data_split"]} if "data_split" in item else {}
+        objects, relations = [], []
+        for number, (at, entry) in enumerate(_entries(item, "objects", place, RLIPV2_OBJECT, faults)):
+            own = _rlipv2_object(at, entry, faults)
+            objects.append(_with_foreign(own, entry, RLIPV2_OBJECT, f"/objects/{number}", extra))
+        for number, (_, entry) in enumerate(_entries(item, "relationships", place, RLIPV2_RELATION, faults)):
+            own = {RLIPV2_RELATION_KEYS[key]: value for key, value in entry.items() if key in RLIPV2_RELATION_KEYS}
+            relations.append(_with_foreign(own, entry, RLIPV2_RELATION_KEYS, f"/relations/{number}", extra))
+        own = {"image_id": item["image_id"], "objects": objects, "relations": relations}
+        if (picture := _rlipv2_picture(place, item, o365, faults)) is not None:
+            own["file_name"] = picture
         if "dataset" in item:
-            row["source"] = item["dataset"]
-        if "data_split" in item:
-            row["extra"] = {"data_split": item["data_split"]}
-        yield place, row
+            own["source"] = item["dataset"]
+        row = _with_foreign(own, item, (*RLIPV2_IMAGE, "dataset", "data_split"), "", extra)
+        yield place, row | ({"extra": extra} if extra else {})
+
+
+def _with_foreign(own: Row, item: Row, used: Collection[str], pointer: str, extra: Row) -> Row:
+    """What was read, with the keys that the form does not know. One that a record calls something else goes to `extra`: it
+    must not take the place of what was read."""
+    rest = {key: value for key, value in item.items() if key not in used}
+    for key, value in rest.items():
+        if key == "extra" or (key in own and own[key] != value):
+            extra[f"{pointer}/{key}"] = value
+    return own | {key: value for key, value in rest.items() if key not in own and key != "extra"}
 
 
 def _rlipv2_object(place: str, item: Row, faults: list[str]) -> Row:
@@ -143,16 +160,18 @@ def _rlipv2_object(place: str, item: Row, faults: list[str]) -> Row:
     if not isinstance(names, list) or not names:
         faults.append(_worded(f"{place}.names", RLIPV2_OBJECT["names"], item["names"]))
         return {}
-    rest = {key: value for key, value in item.items() if key not in RLIPV2_OBJECT}
     box = [item[side] for side in ("x", "y", "w", "h")]
-    return {"id": item["object_id"], "category": names[0], "bbox": box, "names": names, **rest}
+    return {"id": item["object_id"], "category": names[0], "bbox": box, "names": names}
 
 
-def _rlipv2_picture(item: Row, paths: Mapping[str, str]) -> str | None:
-    image_id = str(item["image_id"])
+def _rlipv2_picture(place: str, item: Row, paths: Mapping[str, str], faults: list[str]) -> str | None:
+    image_id, split = str(item["image_id"]), item.get("data_split") or "train2017"
+    if not isinstance(split, str):
+        faults.append(_worded(f"{place}.data_split", "a text", split))
+        return None
     match item.get("dataset"):
         case "coco2017":
-            return f"{item.get('data_split', 'train2017')}/{image_id.zfill(12)}.jpg"
+            return f"{split}/{image_id.zfill(12)}.jpg"
         case "hico":
             return image_id
         case "o365":
@@ -290,10 +309,6 @@ def _complete(item: Row, place: str, needed: Mapping[str, str], faults: list[str
     missing = [key for key in needed if key not in item]
     faults += [f"{place}{'.' if place else ''}{key}: expected {needed[key]}, got nothing" for key in missing]
     return not missing
-
-
-def _renamed(item: Row, names: Mapping[str, str]) -> Row:
-    return {names.get(key, key): value for key, value in item.items()}
 
 
 def _worded(place: str, expected: str, value: object) -> str:

@@ -31,8 +31,12 @@ def panoptic_ids(source: Any, expected: Size | None = None) -> "Array":
     """The segment ids of a panoptic PNG, an int32 array of (height, width). Raises `BadImage` as `load_image` does."""
     import numpy as np
 
-    pixels = np.asarray(load_image(source, expected), dtype=np.int32)
-    return pixels[..., 0] + 256 * pixels[..., 1] + 65536 * pixels[..., 2]
+    pixels = np.asarray(load_image(source, expected))
+    ids = pixels[..., 2].astype(np.int32)
+    for channel in (1, 0):
+        ids <<= 8
+        ids |= pixels[..., channel]
+    return ids
 
 
 def mask_ids(source: Any, encoding: str | None, expected: Size | None = None) -> "Array":
@@ -49,18 +53,18 @@ class Segment(NamedTuple):
     code: dict[str, Any]
 
 
-def segment_codes(ids: "Array") -> dict[int, dict[str, Any]]:
-    """The run-length code of each id of a map, 0 left out.
+def segment_codes(ids: "Array", of: Iterable[int] | None = None) -> dict[int, dict[str, Any]]:
+    """The run-length code of each id of a map, as `segments`.
 
     >>> import numpy as np
     >>> segment_codes(np.array([[5, 0], [5, 5]]))
     {5: {'size': [2, 2], 'counts': '021O'}}
     """
-    return {number: segment.code for number, segment in segments(ids).items()}
+    return {number: segment.code for number, segment in segments(ids, of).items()}
 
 
-def segments(ids: "Array") -> dict[int, Segment]:
-    """Box and run-length code of each id of a map, 0 left out.
+def segments(ids: "Array", of: Iterable[int] | None = None) -> dict[int, Segment]:
+    """Box and run-length code of each id of a map, or of those ids `of` it that are asked for; 0 is left out.
 
     >>> import numpy as np
     >>> segments(np.array([[0, 0, 0], [0, 7, 7]]))[7].box
@@ -69,6 +73,8 @@ def segments(ids: "Array") -> dict[int, Segment]:
     import numpy as np
 
     height, width = ids.shape
+    if of is not None:
+        ids = np.where(np.isin(ids, np.array(sorted(of), dtype=np.int64)), ids, 0)
     flat = ids.ravel(order="F")
     starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1)) if flat.size else np.zeros(0, int)
     ends = np.append(starts[1:], flat.size) if flat.size else starts
@@ -134,7 +140,8 @@ def record_codes(graph: SceneGraph, path: Path) -> list[dict[str, Any] | None]:
     Raises `BadImage` for a map of another size than the record's, and for a segment that the map does not show.
     """
     size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
-    codes = segment_codes(panoptic_ids(path, size))
+    asked = {item.segment_id for item in graph.objects if item.segment_id is not None}
+    codes = segment_codes(panoptic_ids(path, size), asked)  # a stranger's map may hold millions of other ids
     for item in graph.objects:
         if item.segment_id is not None and item.segment_id not in codes:
             place = f"{path}: image {shown(graph.image_id)}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,6 +156,15 @@ class TestTarget:
                 export("psg", tmp_path / "out", data_dir=folders["psg"], overwrite=overwrite)
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         assert (tmp_path / "out/mine.txt").read_text() == "mine"
+
+    def test_no_file_but_a_picture_gets_inside(self, folders, tmp_path):
+        """An annotation may name any file of the folder."""
+        folder = shutil.copytree(folders["fgov"], tmp_path / "fgov")
+        picture = next(iter(records("fgov", folder))).file_name
+        (folder / "coco" / picture).write_bytes(b"-----BEGIN PRIVATE KEY-----")
+        with pytest.raises(SgevalError, match=f"{Path(picture).name}: "):
+            export("fgov", tmp_path / "out", data_dir=folder)
+        assert not (tmp_path / "out").exists()
 
     def test_an_export_is_replaced(self, folders, tmp_path):
         export("psg", tmp_path / "out", data_dir=folders["psg"])

@@ -185,6 +185,46 @@ def test_a_file_of_both_data_sets(tmp_path: Path):
     assert list(read_fgov(tmp_path, config="o365", data_files=COCO)) == OBJECTS365
 
 
+def test_records_of_other_sets_are_passed_over_and_counted(tmp_path: Path):
+    """RLIPv2 names no data set for pictures of Visual Genome."""
+
+    def change(whole: Any) -> list[Any]:
+        named = {**whole[0], "dataset": "hico", "image_id": "7"}
+        unnamed = {key: value for key, value in whole[0].items() if key != "dataset"} | {"image_id": 8}
+        return [whole[0], named, unnamed, whole[1], unnamed | {"image_id": 9}, whole[2]]
+
+    copy(tmp_path, change)
+    with pytest.warns(UserWarning, match=r"other data sets: 1 of hico, 2 of Visual Genome \(no dataset named\)"):
+        assert list(read_fgov(tmp_path)) == [FIRST, MIDDLE, LAST]
+
+
+def test_a_key_of_another_form_takes_the_place_of_nothing(tmp_path: Path):
+    def change(whole: Any) -> None:
+        whole[0]["objects"][0] |= {"category": "wolf", "bbox": [5, 6, 7, 8], "id": 99}
+        whole[0]["relationships"][0] |= {"score": 0.1, "id": 77}
+        whole[0] |= {"relations": [1], "extra": {"a": 1}, "source": "mine"}
+
+    copy(tmp_path, change)
+    found = next(iter(read_fgov(tmp_path)))
+    assert (found.objects, found.relations, found.source) == (FIRST.objects, FIRST.relations, FIRST.source)
+    kept = {key: value for key, value in found.extra.items() if key not in FIRST.extra}
+    assert kept == {
+        "/objects/0/bbox": [5, 6, 7, 8],
+        "/objects/0/category": "wolf",
+        "/objects/0/id": 99,
+        "/relations/0/id": 77,
+        "/relations/0/score": 0.1,
+        "/extra": {"a": 1},
+        "/relations": [1],
+        "/source": "mine",
+    }
+
+
+def test_a_split_that_is_null_is_that_of_training(tmp_path: Path):
+    copy(tmp_path, lambda whole: whole[0].update(data_split=None))
+    assert next(iter(read_fgov(tmp_path))).file_name == FIRST.file_name
+
+
 def test_a_map_in_the_folder_above(tmp_path: Path):
     (tmp_path / "lists").mkdir()
     shutil.copy(DATA / O365, tmp_path / "lists")
@@ -275,9 +315,8 @@ def put(value: Any, *path: Any) -> Callable[[Any], None]:
         (put(" ", 1, "image_id"), '[1].image_id: expected a text that is not empty, got " "'),
         (put("row", 1), '[1]: expected an object, got "row"'),
         (put(5, 2), "[2]: expected an object, got 5"),
-        (put(..., 1, "dataset"), '[1].dataset: expected "coco2017" or "o365", got nothing'),
-        (put("vg", 1, "dataset"), '[1].dataset: expected "coco2017" or "o365", got "vg"'),
-        (put(["vg"], 1, "dataset"), '[1].dataset: expected "coco2017" or "o365", got ["vg"]'),
+        (put(["vg"], 1, "dataset"), '[1].dataset: expected a text, or null, got ["vg"]'),
+        (put(5, 1, "data_split"), "[1].data_split: expected a text, got 5"),
         (put({}, 1, "objects"), "[1].objects: expected a list, got {}"),
         (put(..., 1, "relationships"), "[1].relationships: expected a list of relationships, got nothing"),
         (put("64", 1, "width"), '[1].width: expected a whole number of pixels, got "64"'),

@@ -86,6 +86,14 @@ def put(value: Any) -> Callable[[h5py.File], None]:
 
 
 ELSEWHERE: dict[str, tuple[Callable[[h5py.File], None], str]] = {
+    "never written": (
+        lambda file: low_level(file, h5py.h5t.STD_I64LE),
+        "labels: expected 72 bytes in the file for its shape, got 0",
+    ),
+    "chunks never written": (
+        lambda file: file.create_dataset("labels", LABELS, "int64", chunks=(3, 1)) and None,
+        "labels: expected 72 bytes in the file for its shape, got 0",
+    ),
     "external link": (
         put(h5py.ExternalLink("elsewhere.h5", "/labels")),
         "labels: expected a data set in this file, got a link to another file",

@@ -109,10 +109,19 @@ class TestArchives:
 
     def test_an_archive_that_unpacks_without_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(json_records.strict_json, "MAX_FILE_BYTES", 5_000_000)
+        monkeypatch.setattr(json_records, "RATIO", 10_000)
         path = self.archive(tmp_path, **{"objects.json": "[" + " " * 50_000_000 + "]"})
         assert path.stat().st_size < 100_000
         with pytest.raises(SgevalError, match="expected at most 5,000,000 characters, got more"):
             list(json_records.read_records(path))
+
+    def test_an_archive_that_unpacks_to_far_more(self, tmp_path: Path):
+        path = self.archive(tmp_path, **{"objects.json": '[{"a": "' + "a" * 5_000_000 + '"}]'})
+        expected = r'expected "objects\.json" to unpack to at most 200 times its size, got [\d,]+ bytes for 5,000,011'
+        with pytest.raises(SgevalError, match=expected):
+            list(json_records.read_records(path))
+        small = self.archive(tmp_path, **{"objects.json": '[{"a": "' + "a" * 1_000_000 + '"}]'})
+        assert len(list(json_records.read_records(small))) == 1
 
     @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
     def test_damaged(self, tmp_path: Path, share: float):

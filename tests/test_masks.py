@@ -6,6 +6,7 @@ from PIL import Image
 
 from sgeval import masks
 from sgeval.errors import SgevalError
+from sgeval.masks import segments
 
 
 def test_boxes_on_random_maps():
@@ -17,6 +18,13 @@ def test_boxes_on_random_maps():
             x, y = columns.min(), rows.min()
             assert segment.box == (x, y, columns.max() - x + 1, rows.max() - y + 1)
             assert masks.box_of_code(segment.code) == segment.box
+
+
+def test_only_the_ids_that_are_asked_for():
+    """A map of strangers may hold as many ids as pixels: those that nobody asked for cost nothing."""
+    ids = np.arange(1, 90_001).reshape(300, 300)
+    assert segments(ids, [5, 300, 100_000]).keys() == {5, 300}
+    assert segments(ids, [5])[5] == segments(np.where(ids == 5, 5, 0))[5]
 
 
 def test_boxes_and_back():

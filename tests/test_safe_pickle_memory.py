@@ -7,6 +7,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pickle_kit import EMPTY, NDARRAY, RECONSTRUCT, START, refused, text
 from ssg_kit import DATA
@@ -82,6 +83,16 @@ FILES = {
     "a long text everywhere": filled(b"h\x00", b"](" + text("x" * 1_000_000) + b"\x94", b"e"),
     "long bytes everywhere": filled(b"h\x00", b"](B" + struct.pack("<I", 1_000_000) + bytes(1_000_000) + b"\x94", b"e"),
 }
+
+
+ROWS_OF_NOTHING = pickle.dumps([np.zeros((20_000_000, 0))], 4)
+
+
+def test_arrays_of_rows_without_numbers():
+    """They take no bytes, and as lists a list a row."""
+    assert len(ROWS_OF_NOTHING) < 1000
+    assert "values that unfold to far more" in refused(ROWS_OF_NOTHING)
+    assert parse_pickle(pickle.dumps(np.zeros((0, 4)), 4), "p").shape == (0, 4)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")

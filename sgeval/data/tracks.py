@@ -4,10 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from sgeval.errors import BadImage
 from sgeval.masks import mask_ids, segments
 from sgeval.readers.flags import absent_flags
 from sgeval.records import TrackPoint, VideoGraph, label
+
+MOST_UNLISTED = 10_000  # ids of a mask that no object has; more is no mask of this video
 
 
 def track_of_masks(graph: VideoGraph, paths: Sequence[Path | None]) -> VideoGraph:
@@ -26,14 +30,17 @@ def track_of_masks(graph: VideoGraph, paths: Sequence[Path | None]) -> VideoGrap
         if path is None:
             continue
         try:
-            found = segments(mask_ids(path, graph.mask_encoding, size))
+            ids = mask_ids(path, graph.mask_encoding, size)
+            found = segments(ids, points)
         except BadImage as fault:
             raise BadImage(f"{label(graph)}: {fault}") from None
         for number, segment in found.items():
-            if number in points:
-                points[number].append(TrackPoint(frame, segment.box, segment.code))
-            else:
-                unlisted.setdefault(str(number), []).append(frame)
+            points[number].append(TrackPoint(frame, segment.box, segment.code))
+        others = [number for number in np.unique(ids).tolist() if number and number not in points]
+        if len(others) > MOST_UNLISTED:
+            raise BadImage(f"{label(graph)}: {path}: expected ids of its objects, got {len(others):,} others")
+        for number in others:
+            unlisted.setdefault(str(number), []).append(frame)
     known = [frame for frame, path in enumerate(paths) if path is not None]
     differing = _differing(graph, points, known)
     graph = replace(graph, objects=tuple(replace(item, track=tuple(points[item.id])) for item in graph.objects))

@@ -23,6 +23,7 @@ from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
 from sgeval.errors import SgevalError, shown
 from sgeval.hub.features import Heavy, to_table
+from sgeval.images import image_size
 from sgeval.masks import record_codes
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
@@ -41,6 +42,7 @@ CODE = (
 )
 """What rows depend on, below the package."""
 SHELF = "datasets_scripts"
+CLIP_ENDINGS = (".mp4", ".avi", ".mkv", ".mov", ".webm")
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,13 @@ class RowMaker:
             is_map = isinstance(graph, SceneGraph) and what == "panoptic map"
             self._lacks(graph, what, (graph.panoptic_file if is_map else graph.file_name) or f"{graph.key}.jpg")  # type: ignore[union-attr]
             return None
-        if self.embed:
+        if self.embed:  # what it is has been named by an annotation of strangers: nothing but media is passed on
+            if what != "clip":
+                image_size(path)
+            elif path.suffix.lower() not in CLIP_ENDINGS:
+                raise SgevalError(
+                    f"{label(graph)}: expected a clip ({', '.join(CLIP_ENDINGS)}), got {shown(path.name)}"
+                )
             return {"bytes": path.read_bytes(), "path": path.name}
         return {"bytes": None, "path": str(path)}
 
@@ -213,9 +221,11 @@ def _plain(value: Any) -> Any:
 
 def _sources(found: DataSet, config: str, folder: Path, reader: Mapping[str, Any]) -> Iterator[Path]:
     given = reader.get("data_files") or []
-    yield from (folder / name for name in ([given] if isinstance(given, (str, Path)) else given))
-    for file in found.files_of(config):
-        yield from file.all_found(folder)
+    files = [folder / name for name in ([given] if isinstance(given, (str, Path)) else given)]
+    yield from files
+    for place in dict.fromkeys((folder, *(file.parent for file in files))):  # what belongs to a file may lie beside it
+        for file in found.files_of(config):
+            yield from file.all_found(place)
     for pattern in found.listed.get(config, ()):
         yield from sorted(path for path in folder.glob(pattern) if path.is_dir())
 

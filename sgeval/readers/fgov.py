@@ -11,6 +11,8 @@ The pictures' sizes are not in the file. `file_name` is looked for below the `PI
 """
 
 import json
+import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,22 +161,27 @@ def _map_of(file: Path, folder: Path) -> Path:
 def _read(file: Path, paths: Path | None, config: str) -> Iterator[SceneGraph]:
     o365 = o365_paths(paths) if paths is not None else {}
     faults: list[str] = []
-    seen: set[str] = set()
+    seen: Counter[str | None] = Counter()
     for where, row in rlipv2_rows(file, o365, faults):
         if faults:
             break
         place = Place(file, where)
         dataset = row.get("source")
-        if not isinstance(dataset, str) or dataset not in DATASETS.values():
-            expected = " or ".join(map(shown, DATASETS.values()))
-            raise place.at(".dataset").fault(expected, *([] if dataset is None else [dataset]))
-        seen.add(dataset)
+        if dataset is not None and not isinstance(dataset, str):
+            raise place.at(".dataset").fault("a text, or null", dataset)
+        seen[dataset] += 1
         if dataset == DATASETS[config]:
             yield _graph(place, row, paths)
     if faults:
         raise SgevalError(f"{file}: {faults[0]}")
+    others = {
+        str(name or "Visual Genome (no dataset named)"): n for name, n in seen.items() if name != DATASETS[config]
+    }
     if DATASETS[config] not in seen:
-        raise Place(file).fault(f"records of the data set {shown(DATASETS[config])}", *seen)
+        raise Place(file).fault(f"records of the data set {shown(DATASETS[config])}", *others)
+    if others:
+        told = ", ".join(f"{n:,} of {one_line(name)}" for name, n in others.items())
+        warnings.warn(f"{file}: passes over records of other data sets: {told}", stacklevel=2)
 
 
 def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGraph:

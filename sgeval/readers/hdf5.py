@@ -104,6 +104,9 @@ def whole_numbers(root: Any, name: str, path: Path, shape: Sequence[int | None])
     for what, sides in (("", got_shape), (" in a chunk", chunk)):
         if (size := math.prod(sides) * kind.get_size()) > MAX_BYTES:
             raise refused(f"at most {MAX_BYTES:,} bytes{what}", f"{size:,}")
+    size = math.prod(got_shape) * kind.get_size()
+    if (stored := found.get_storage_size()) < size:
+        raise refused(f"{size:,} bytes in the file for its shape", f"{stored:,}")
     out = np.empty(got_shape, dtype=found.dtype)
     if out.size:
         found.read(h5py.h5s.ALL, h5py.h5s.ALL, out)

@@ -27,6 +27,8 @@ T = TypeVar("T")
 BLOCK = 2**18
 GUESSES = 32
 MAX_RECORD = strict_json.MAX_LINE_BYTES
+FREE, RATIO = 2**20, 200
+"""Bytes that a member of an archive may unpack to in any case, and how many times its size beyond that."""
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _FINDER = json.JSONDecoder()
@@ -237,4 +239,7 @@ def _member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
     member = members[0]
     if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise SgevalError(f"{path}: expected {shown(member.filename)} stored or deflated and without a password")
+    if member.file_size > max(FREE, RATIO * member.compress_size):
+        expected = f"{shown(member.filename)} to unpack to at most {RATIO} times its size"
+        raise SgevalError(f"{path}: expected {expected}, got {member.compress_size:,} bytes for {member.file_size:,}")
     return member

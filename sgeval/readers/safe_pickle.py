@@ -17,6 +17,7 @@ memo place out of turn allocates nothing before it, lists, dictionaries, tuples 
 `MAX_UNFOLDED_TEXT` characters for each byte of the file.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ def _check_whole(value: Any, size: int, place: str) -> None:
                 open_levels.append(iter(child.values() if kind is dict else child))
                 break
             elif kind is np.ndarray:
-                count += child.size
+                count += max(child.size, math.prod(side or 1 for side in child.shape))  # (n, 0) unfolds to n lists
             elif kind not in LEAVES:
                 got = f"{child.value} itself" if isinstance(child, Name) else "half an array or a number type"
                 raise SgevalError(f"{place}: expected plain data, got {got}")
