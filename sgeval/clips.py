@@ -137,6 +137,8 @@ def _opened(path: str | Path) -> Iterator[tuple[Any, Any]]:
         if not container.streams.video:
             raise BadImage(f"{_name(path)}: expected a clip with pictures, got none in it")
         stream = container.streams.video[0]
+        if stream.codec_context is None:  # the head says that there is a stream, and not what it is
+            raise BadImage(f"{_name(path)}: the clip's head is broken")
         if not 0 < stream.width * stream.height <= MAX_PIXELS:
             raise BadImage(
                 f"{_name(path)}: expected frames of at most {MAX_PIXELS:,} pixels, got {stream.width} x {stream.height}"

@@ -1,5 +1,6 @@
 """Frames from clips: those that were put in, by number and by time; and no frame in the place of another."""
 
+import shutil
 import struct
 from fractions import Fraction
 from pathlib import Path
@@ -220,6 +221,22 @@ class TestRecords:
         Image.new("RGB", (40, 32)).save(folder / "data/vidor/frames/9001_0000000001/0003.png")
         with pytest.raises(BadImage, match=r'video "9001_0000000001": .*0003.png: expected the annotated 48 x 32'):
             video_frames("pvsg", graph, folder, [3])
+
+    def test_frames_that_count_from_one_or_at_another_rate(self, folder):
+        """Never a shifted frame: 0001.png is no second frame where there is no first, nor the second of 25 a second."""
+        graph = records("pvsg", folder, "frames")[0]
+        frames = folder / "data/vidor/frames/9001_0000000001"
+        for number in range(6, 30):
+            shutil.copy(frames / "0005.png", frames / f"{number:04d}.png")
+        with pytest.raises(SgevalError, match=r'video "9001_0000000001": expected 6 files, got .* at another rate'):
+            video_frames("pvsg", graph, folder, [1])
+        for number in range(7, 30):
+            (frames / f"{number:04d}.png").unlink()
+        (frames / "0000.png").unlink()
+        with pytest.raises(
+            SgevalError, match=r'video "9001_0000000001": expected files that count from .*another number'
+        ):
+            video_frames("pvsg", graph, folder, [1])
 
     def test_a_missing_clip(self, folder):
         graph = records("pvsg", folder)[0]

@@ -29,7 +29,7 @@ def video_frames(
     Files come first, as `frame_files` names them below `data_dir` (or `image_dir`); a record without them is read from its
     clip, which takes the extra `video`. Raises `BadImage`, naming the video, for files that are missing, broken or of another
     size than the record, and for a clip that ends too early or has another rate than the record's frames; `SgevalError` for
-    numbers that are none of the record's.
+    numbers that are none of the record's, and for files that count from another number or at another rate.
     """
     if (indices is None) == (times is None):
         raise SgevalError(f"{label(graph)}: expected either indices or times of frames")
@@ -37,6 +37,7 @@ def video_frames(
     place = place_of(found, found.default_config, data_dir, image_dir)
     size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
     if graph.frame_files is not None:
+        place.check_frames(graph)
         return [_file(place, graph, index, size) for index in (_numbers(graph, times) if indices is None else indices)]
     path = place.clip(graph)
     if path is None:

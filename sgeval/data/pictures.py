@@ -63,6 +63,10 @@ class Place:
         name = (graph.frame_files or ())[index]
         return _first(self.folder, self.pictures, [name], graph) if name else None
 
+    def check_frames(self, graph: VideoGraph) -> None:
+        """Raise `SgevalError` as `frames`, without looking for each."""
+        _check_numbers(self.folder, self.pictures, graph.frame_files or (), graph)
+
     def masks(self, graph: VideoGraph) -> list[Path | None]:
         """The same of masks."""
         return _in_order(self.panoptic_folder, self.panoptic, graph.mask_files or (), graph)
@@ -110,17 +114,18 @@ def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str |
     return Place(folder, patterns, (*beside, *found.panoptic), Path(data_dir), ANYWHERE if found.clips else ())
 
 
-def name_after(names: Sequence[str | None]) -> str | None:
-    """The name that would come next, by the numbers at the ends of the last two; nothing where they have none.
+def name_after(names: Sequence[str | None], steps: int = 1) -> str | None:
+    """The name that would come next (or `steps` further), by the numbers at the ends of the last two; nothing where they
+    have none.
 
-    >>> name_after(["a/0000.png", "a/0005.png"])
-    'a/0010.png'
+    >>> name_after(["a/0000.png", "a/0005.png"]), name_after(["a/0000.png", "a/0005.png"], 3)
+    ('a/0010.png', 'a/0020.png')
     """
     ends = [re.fullmatch(r"(.*?)(\d{1,12})(\.\w+)", name or "", re.DOTALL) for name in names[-2:]]
     if len(ends) < 2 or ends[0] is None or ends[1] is None:
         return None
     before, last = (int(end[2]) for end in ends if end)
-    return f"{ends[1][1]}{2 * last - before:0{len(ends[1][2])}d}{ends[1][3]}" if last > before else None
+    return f"{ends[1][1]}{last + steps * (last - before):0{len(ends[1][2])}d}{ends[1][3]}" if last > before else None
 
 
 def _columns(
@@ -132,16 +137,28 @@ def _columns(
 def _in_order(
     folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph
 ) -> list[Path | None]:
-    paths = [_first(folder, patterns, [name], graph) if name else None for name in names]
-    lacks_first = bool(paths) and names[0] is not None and paths[0] is None
-    after = name_after(names) if lacks_first else None
-    beyond = _first(folder, patterns, [after], graph) if after else None
-    if beyond is not None:
+    _check_numbers(folder, patterns, names, graph)
+    return [_first(folder, patterns, [name], graph) if name else None for name in names]
+
+
+def _check_numbers(folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph) -> None:
+    """Refuse files that count from another number than the record's names do, or at another rate: a name would be that of
+    another frame. One or two files too many are no such sign."""
+
+    def there(name: str | None) -> Path | None:
+        return _first(folder, patterns, [name], graph) if name else None
+
+    first = names[0] if names else None
+    if first is not None and there(first) is None and (beyond := there(name_after(names))) is not None:
         raise SgevalError(
-            f"{label(graph)}: expected files that count from {shown(names[0])}, got none of that name and "
+            f"{label(graph)}: expected files that count from {shown(first)}, got none of that name and "
             f"{one_line(str(beyond))}, past the last of {len(names):,}: they seem to count from another number"
         )
-    return paths
+    if (beyond := there(name_after(names, max(3, len(names) // 10)))) is not None:
+        raise SgevalError(
+            f"{label(graph)}: expected {len(names):,} files, got {one_line(str(beyond))}, far past the last: they seem to "
+            "have been dumped at another rate"
+        )
 
 
 def _first(folder: Path, patterns: Sequence[str], names: Sequence[str], graph: Graph) -> Path | None:
