@@ -8,8 +8,9 @@ lists `names`, `synsets` and `merged_object_ids`. `relationships.json`: `image_i
 `attributes` or without. `image_data.json`: `image_id`, `url`, `width`, `height`, `coco_id`, `flickr_id`. Release 1.0
 says `id` and `object_names`.
 
-An end of a relation is an object by its id; an id that no object of the picture has is looked up in the
-`merged_object_ids` of objects and ends alike. What an end says beyond its object (another box, a name or synset more, the
+An end of a relation, or an entry of `attributes.json`, is an object by its id; an id that no object of the picture has is
+looked up in the `merged_object_ids` of all objects, entries and ends of the picture. Where several claim the same id the
+first holds: objects before attributes before ends, each in file order. What an end says beyond its object (another box, a name or synset more, the
 id before merging) stands in the graph's `extra` under `/relations/N/subject` or `/relations/N/object`; box and names of
 the object hold. An end whose object is nowhere becomes an object after those of the file, and
 `extra["/objects/N/found_in"]` says where it was found (`relationships[3].subject`). A second object with the id of another

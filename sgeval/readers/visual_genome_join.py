@@ -48,10 +48,15 @@ class Joined:
         self.url: str | None = None
         if drives is not None:
             self._take_objects(drives)
-        if objects is not None and attributes is not None:
-            self._take_attributes(attributes)
+        beside = attributes if objects is not None else None
+        if beside is not None:
+            for item in _listed(beside, "attributes"):
+                if item.merged_object_ids:
+                    self._merge(item)
         if relationships is not None:
             self._take_relations(relationships)
+        if beside is not None:  # last: by now all merges are known, and all objects are there
+            self._take_attributes(beside)
         self._finish()
         self.picture = pictures.get(self.image_id) or Picture(self.image_id, file_name(self.url), None, None, {})
         extra = dict(self.picture.extra)
@@ -108,8 +113,6 @@ class Joined:
         for index, item in enumerate(_listed(source, "attributes")):
             if item.names is UNSET and item.name is UNSET:
                 raise _nameless(source, f"attributes[{index}]")
-            if item.merged_object_ids:
-                self._merge(item)
             position = self.positions.get(item.object_id)
             if position is None and (position := self.positions.get(self._root(item.object_id))) is None:
                 homeless.append(source.place.at(f".attributes[{index}]").any_json(raw(item)))
