@@ -43,6 +43,14 @@ Reader = Annotated[
         "--reader", help="Option of the reader as KEY=VALUE, e.g. val_rule=with_boxes; JSON or text; repeatable."
     ),
 ]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        help="drop_empty, dedupe=triplet, dedupe=pair_random:SEED, only_listed_predicates, drop_crowd, clip_boxes, "
+        "visible_only, or a step on the spans of videos; repeatable, applied in order.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -136,6 +144,7 @@ def build(
     num_proc: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse counts other than the published ones.")] = False,
     reader: Reader = None,
+    filters: Filters = None,
     as_json: AsJson = False,
 ) -> None:
     """Build the tables of `datasets` ahead of time, so that `sgeval.load_dataset` with the same options finds them.
@@ -154,7 +163,7 @@ def build(
         with_video=with_video,
         missing_images=missing_images,
         cache_dir=cache_dir,
-        reader=key_values(reader, "--reader"),
+        reader=_reader(reader, filters),
     )
     builder.download_and_prepare(num_proc=num_proc, verification_mode="all_checks" if strict else None)
     counts = {split: entry.num_examples for split, entry in builder.info.splits.items()}
@@ -186,6 +195,7 @@ def export(
         bool, typer.Option("--public", help="Make the repository public, where the licence grants it; else private.")
     ] = False,
     reader: Reader = None,
+    filters: Filters = None,
     as_json: AsJson = False,
 ) -> None:
     """Write Parquet with pictures, class lists, pair vocabulary and card, for the Hub's viewer and plain `load_dataset`.
@@ -208,7 +218,7 @@ def export(
         missing_images=missing_images,
         shard_bytes=shard_mb * 10**6,
         overwrite=overwrite,
-        **key_values(reader, "--reader"),
+        **_reader(reader, filters),
     )
     if as_json:
         print_json({"folder": str(out), "splits": {split: size.rows for split, size in sizes.items()}})
@@ -266,6 +276,11 @@ def overlap(
         by = {"vg": "Visual Genome", "coco": "COCO"}[one.by]
         table.add_row(one.left, one.right, by, f"{count:,}", *sides, "yes" if one.crosses else "")
     Console(highlight=False).print(table if shared else "No picture is in two of them.")
+
+
+def _reader(reader: list[str] | None, filters: list[str] | None) -> dict[str, Any]:
+    """Options of the reader, the filters among them."""
+    return {**key_values(reader, "--reader"), **({"filters": filters} if filters else {})}
 
 
 def _show_unpacked(one: "Unpacked") -> None:

@@ -107,9 +107,10 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
     has_pictures = config.with_images and found.kind == "image"
     has = {"pictures": has_pictures, "masks": config.with_masks, "clips": config.with_video}
     parts = [part for part in has if has[part]]
-    given = (
-        f" Reader: {', '.join(f'{key}={value!r}' for key, value in config.reader.items())}." if config.reader else ""
-    )
+    options = {key: value for key, value in config.reader.items() if key != "filters"}
+    given = f" Reader: {', '.join(f'{key}={value!r}' for key, value in options.items())}." if options else ""
+    if config.reader.get("filters"):
+        given += f" Filters, in this order: {', '.join(f'`{text}`' for text in config.reader['filters'])}."
     mark = f"{MARK} {name} {config.name} {' '.join(parts) or 'annotations'} sgeval {__version__} -->"
     made = (
         f"This copy: config `{config.name}`, {rows}; {' and '.join(parts) or 'annotations only'}. "
