@@ -303,6 +303,8 @@ def _facts(found: "DataSet") -> dict[str, Any]:
         "title": found.title,
         "configs": {config: list(splits) for config, splits in found.configs.items()},
         "pictures_from": found.pictures_from,
+        "places": found.places(),
+        "reader_options": found.options,
         "asks": found.asks,
         "licence": found.licence.words,
         "allows": found.licence.allows,
@@ -353,6 +355,11 @@ def _show(found: "DataSet", look: "Inspection") -> None:
             line(f"there     {state.path} ({state.bytes:,} bytes)" + (f": {state.fault}" if state.fault else ""))
     pictures = "pictures" if found.kind == "image" else "videos"
     line(f"{pictures:<9} {found.pictures_from}")
+    if look.data_dir is None:
+        for what, paths in found.places().items():
+            line(f"place     {what}: {' or '.join(paths)}, below --data-dir")
+        if found.options:
+            line(f"options   {', '.join(found.options)}, as --reader KEY=VALUE")
     for split in look.splits:
         published = f"published {split.published:,}" if split.published is not None else "no published count"
         line(f"{split.split:<9} {split.records:,} records, {split.distinct_ids:,} distinct ids ({published})")

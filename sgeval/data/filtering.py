@@ -46,6 +46,11 @@ FILTERS: Mapping[str, Filter] = {
 }
 
 
+def filters_of(kind: Kind) -> list[str]:
+    """The names of the filters that records of a kind have."""
+    return [name for name, each in FILTERS.items() if each.of(kind) is not None]
+
+
 def check_filters(filters: Any, kind: Kind) -> None:
     """Raise `SgevalError` for what is no list of filters, as `NAME` or `NAME=VALUE`, that records of a kind have.
 
@@ -69,8 +74,7 @@ def filtered(graphs: Iterable[Any], filters: Sequence[str], kind: Kind) -> Itera
 
 def _step(text: str, kind: Kind) -> Callable[[Any], Any]:
     name, mark, value = text.partition("=")
-    known = [name for name, each in FILTERS.items() if each.of(kind) is not None]
-    one_of(f"filter of {kind}s", name, known)
+    one_of(f"filter of {kind}s", name, filters_of(kind))
     if name == "dedupe":
         return _dedupe(value)
     if mark:

@@ -7,6 +7,7 @@ import datasets
 import yaml
 
 from sgeval import __version__
+from sgeval.data.filtering import filters_of
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
@@ -42,6 +43,10 @@ def facts_text(found: DataSet) -> str:
         *([f"{found.asks}. Nothing is downloaded by itself."] if found.asks else []),
         "\n".join(f"- {line}" for line in files),
         f"{'Pictures' if found.kind == 'image' else 'Clips and frames'}: {found.pictures_from}.",
+        "Files are looked for below `data_dir`, for example, the first that is there:",
+        "\n".join(f"- {what}: {' or '.join(f'`{path}`' for path in paths)}" for what, paths in found.places().items()),
+        f"Options of the reader: {', '.join(f'`{option}`' for option in found.options) or 'none'}. "
+        f"Filters, off by default: {', '.join(f'`{name}`' for name in filters_of(found.kind))}.",
         "## Counts",
         "As published, in records:",
         "\n".join(["| config | split | records |", "| --- | --- | ---: |", *counts]),
