@@ -5,13 +5,14 @@ import json
 
 import h5py
 import pytest
-from data_kit import EVERY, FILES, make_folder, records
+from data_kit import EVERY, FILES, OF_PICTURES, draw, make_folder, records
 from typer.testing import CliRunner
 
 import sgeval
 from sgeval.cli.app import app
 from sgeval.data.inspect import inspect
 from sgeval.data.overlap import Part, overlaps, part_of
+from sgeval.data.pictures import place_of
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.records import SceneGraph
@@ -36,6 +37,25 @@ def cli(monkeypatch, tmp_path):
         return CliRunner().invoke(app, ["data", *map(str, arguments)])
 
     return run
+
+
+@pytest.mark.parametrize(("name", "config"), OF_PICTURES)
+def test_pictures_are_found_where_the_places_say(name, config, tmp_path):
+    found = DATA_SETS[name]
+    example = found.examples.get(f"pictures:{config}", found.examples.get("pictures"))
+    places = found.places()
+    for number, path in enumerate(places.get(f"pictures of {config}", places.get("pictures"))):
+        folder = tmp_path / str(number)
+        draw(folder / path, (4, 4))
+        assert place_of(found, config, folder, None).picture(SceneGraph("1", file_name=example)) == folder / path
+
+
+def test_info_says_where_files_go_and_which_options_there_are(cli):
+    text = cli("info", "fgov").output
+    assert "pictures of o365: object365/images/train/patch16/objects365_v2_00900001.jpg, below --data-dir" in text
+    assert "coco/train2017/000000417720.jpg" in text and "options   data_files" in text
+    assert "frames/VIDEO.mp4/000123.png" in cli("info", "ssg").output
+    assert json.loads(cli("info", "vg150", "--json").output)["reader_options"] == ["val_rule", "n_val"]
 
 
 @pytest.mark.parametrize(("name", "config"), EVERY)

@@ -215,6 +215,22 @@ def test_classes():
     assert psg_classes(DATA, config="competition") == classes
 
 
+def test_unknown_keys_are_kept(tmp_path: Path):
+    whole = json.loads((DATA / "psg.json").read_text())
+    whole["data"][0] |= {"flickr/id": 9, "coco_url": None}
+    whole["data"][0]["segments_info"][1]["score"] = 0.5
+    whole["data"][0]["annotations"][1]["score"] = [1]
+    (tmp_path / "psg.json").write_text(json.dumps(whole))
+    extra = next(read_psg(tmp_path)).extra
+    assert extra == {
+        **FIRST.extra,
+        "/flickr~1id": 9,
+        "/coco_url": None,
+        "/objects/1/segments_info/score": 0.5,
+        "/objects/1/annotations/score": [1],
+    }
+
+
 def test_a_segment_of_another_class_is_kept_beside(tmp_path: Path):
     def change(whole: Any) -> None:
         whole["data"][0]["segments_info"][1]["category_id"] = 7

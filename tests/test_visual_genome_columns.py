@@ -54,6 +54,7 @@ def made(draw: Random, oddity: float) -> dict[str, Any]:
                 "relationship_id": at,
                 "predicate": draw.choice(NAMES),
                 "synsets": ["on.r.01"][: draw.randrange(2)],
+                **({"votes": at} if draw.random() < oddity else {}),
                 **{
                     end: dict(draw.choice(objects))
                     if objects and draw.random() < 0.6
@@ -69,6 +70,10 @@ def made(draw: Random, oddity: float) -> dict[str, Any]:
         files["relationships"].append({"relationships": rows, "image_id": number})
         entry = {"image_id": number, "url": url, "width": 8, "height": 6, "coco_id": None, "flickr_id": number}
         files["image_data"].append(entry | ({"more": [1]} if draw.random() < oddity else {}))
+    for stem in ("objects", "attributes", "relationships"):
+        for record in files[stem]:
+            if draw.random() < oddity:
+                record["unknown"] = {"in": stem}
     for stem in ("attributes", "relationships", "image_data"):
         if draw.random() < 0.5:
             draw.shuffle(files[stem])
@@ -139,6 +144,64 @@ def test_the_published_form_takes_the_fast_road():
             *records, last = (source.record for source in read_file(data_dir / f"{stem}.json", FORMS["v1.4"]))
             assert all(type(record) is Record for record in records) and len(records) == 2
             assert type(last) is OddRecord  # there is no next record to tell that it is whole
+
+
+def unknown_keys() -> dict[str, Any]:
+    """Files with a key that the form does not know at each place that may have one."""
+    files = {stem: content(stem) for stem in ("objects", "attributes", "relationships")}
+    for stem, whole in files.items():
+        whole[0]["a/b"] = stem
+    files["attributes"][0]["image_url"] = "elsewhere"
+    files["objects"][0]["objects"][1] |= {"score": 0.5, "name": "bloke"}
+    files["attributes"][0]["attributes"][0]["worker"] = 7
+    row = files["relationships"][0]["relationships"][1]  # 2 "looking at" 1
+    row["votes"] = [3]
+    row["subject"] |= {"attributes": ["tall"], "score": 0.25}
+    row["object"] |= {"object_id": 50, "hidden": None}  # which no file has
+    return files
+
+
+def test_unknown_keys_are_kept(tmp_path: Path):
+    path = folder(tmp_path, **unknown_keys())
+    extra = next(read_visual_genome(path)).extra
+    expected = {
+        "/a~1b": "objects",
+        "/in_attributes/a~1b": "attributes",
+        "/in_attributes/image_url": "elsewhere",
+        "/in_relationships/a~1b": "relationships",
+        "/objects/1/score": 0.5,
+        "/objects/1/name": "bloke",
+        "/objects/0/in_attributes": [{"worker": 7}],
+        "/relations/1/votes": [3],
+        "/relations/1/subject": {"score": 0.25, "attributes": ["tall"]},
+        "/objects/4/found_in": "relationships[1].object",
+        "/objects/4/hidden": None,
+    }
+    assert {key: extra[key] for key in expected} == expected
+    same(path)
+
+
+def test_what_the_form_knows_but_has_no_column(tmp_path: Path):
+    """All of these fit the form, so they take the fast road: attributes of an end, two names, and lists of other files."""
+    files = {stem: content(stem) for stem in ("objects", "relationships")}
+    files["objects"][0]["objects"][1]["name"] = "bloke"
+    files["objects"][0]["relationships"] = []
+    row = files["relationships"][0]["relationships"][1]
+    row["subject"]["attributes"] = ["tall"]
+    row["object"] |= {"names": ["telly"], "name": "monitor"}
+    path = folder(tmp_path, **files)
+    first = next(read_visual_genome(path)).extra
+    assert first["/relationships"] == [] and first["/objects/1/name"] == "bloke"
+    assert first["/relations/1/subject"] == {"attributes": ["tall"]}
+    assert first["/relations/1/object"]["names"] == ["telly"] and first["/relations/1/object"]["name"] == "monitor"
+    same(path)
+
+
+def test_an_unknown_number_beyond_64_bits_is_refused(tmp_path: Path):
+    files = {"objects": content("objects")}
+    files["objects"][0]["objects"][1]["score"] = 2**64
+    with pytest.raises(SgevalError, match=r"objects\[1\]\.score: expected a number that fits 64 bits"):
+        list(read_visual_genome(folder(tmp_path, **files)))
 
 
 @pytest.mark.parametrize("place", ["objects", "attributes", "subject"])

@@ -40,6 +40,14 @@ class TestJoin:
         assert ids(graphs) == ["900", "900", "901", "902"]
         assert graphs[0] == FIRST and graphs[1].relations == ()
 
+    def test_records_that_waited_come_in_file_order(self, tmp_path: Path):
+        """Before 902 is found in relationships, 7 and 5 are passed over; 900 and 3 come after it. Then attributes follow."""
+        rows = [{"image_id": number, "relationships": []} for number in (7, 901, 5, 902, 900, 3)]
+        more = [{"image_id": number, "attributes": []} for number in (9, 3, 902, 8, 7)]
+        objects = [content("objects")[2], content("objects")[1]]
+        graphs = read_visual_genome(folder(tmp_path, objects=objects, relationships=rows, attributes=more))
+        assert ids(graphs) == ["902", "901", "7", "5", "900", "3", "9", "8"]
+
     def test_attributes_of_an_object_that_is_nowhere(self, tmp_path: Path):
         entry = {**end(55, "ghost"), "attributes": ["white"]}
         graph = next(read_visual_genome(folder(tmp_path, **changed("attributes", 0, "attributes", 1, value=entry))))

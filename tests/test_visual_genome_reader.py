@@ -229,6 +229,60 @@ class TestEnds:
         assert {(row.subject_id, row.object_id) for row in graph.relations} == {(3, 3)} and len(graph.objects) == 4
 
 
+def with_attributes(path: Path, entries: list[Any], *rows: Any, objects: Any = None) -> SceneGraph:
+    """The record of picture 900 with these entries of attributes.json, relations, and objects if any are given."""
+    files = {
+        "attributes": [{"image_id": 900, "attributes": entries}],
+        "relationships": [{"image_id": 900, "relationships": list(rows)}],
+    }
+    if objects is not None:
+        files["objects"] = [{"image_id": 900, "objects": objects}]
+    return next(read_visual_genome(folder(path, **files)))
+
+
+def entry(object_id: int, *attributes: str, **more: Any) -> dict[str, Any]:
+    return {**end(object_id), "attributes": list(attributes), **more}
+
+
+class TestAttributesOfMergedObjects:
+    def test_a_merge_told_by_an_end(self, tmp_path: Path):
+        """Only the end of a relation says that 60 went into 3."""
+        rows = [relation(end(3, merged_object_ids=[60]), end(2))]
+        graph = with_attributes(tmp_path, [entry(60, "old")], *rows)
+        assert graph.objects[2].attributes == ("old",) and "attributes_without_object" not in graph.extra
+        assert graph.extra["/objects/2/in_attributes"][0]["object_id"] == 60
+
+    def test_a_merge_told_by_a_later_entry(self, tmp_path: Path):
+        """The second entry of attributes.json says that the object of the first, 60, went into 3."""
+        graph = with_attributes(tmp_path, [entry(60, "old"), entry(3, "tidy", merged_object_ids=[60])])
+        assert graph.objects[2].attributes == ("old", "tidy") and graph.objects[2].merged_ids == (60,)
+
+    def test_an_object_that_only_a_relation_has(self, tmp_path: Path):
+        """50 is no object of objects.json; as an end it becomes one, and gets what attributes.json says of it and of 51."""
+        graph = with_attributes(
+            tmp_path, [entry(51, "torn"), entry(50, "red")], relation(end(50, merged_object_ids=[51]), end(2))
+        )
+        assert graph.objects[4].id == 50 and graph.objects[4].attributes == ("torn", "red")
+        assert "attributes_without_object" not in graph.extra
+
+    def test_own_attributes_come_first(self, tmp_path: Path):
+        graph = with_attributes(tmp_path, [entry(1, "wet"), entry(1, "old")], objects=[entry(1, "red", "wet")])
+        assert graph.objects[0].attributes == ("red", "wet", "wet", "old")
+
+    def test_the_first_claim_of_an_id_holds(self, tmp_path: Path):
+        """60: object 4 before the entry of 3 and the end of 2. 61: the entry of 3 before the end of 2. 62: the first end."""
+        objects = [end(1), end(2), end(3), end(4, merged_object_ids=[60])]
+        rows = [
+            relation(end(2, merged_object_ids=[60, 61, 62]), end(60)),
+            relation(end(1, merged_object_ids=[62]), end(61)),
+            relation(end(1), end(62)),
+        ]
+        graph = with_attributes(tmp_path, [entry(3, merged_object_ids=[60, 61])], *rows, objects=objects)
+        assert [row.object_id for row in graph.relations] == [4, 3, 2]
+        # What each claims stays with it.
+        assert [item.merged_ids for item in graph.objects] == [(62,), (60, 61, 62), (60, 61), (60,)]
+
+
 def test_what_is_missing_or_empty_is_nothing(tmp_path: Path):
     item = {"object_id": 1, "names": [], "synsets": None, "merged_object_ids": None}
     row = {"relationship_id": 1, "predicate": "", "subject": {"object_id": 1, "name": None}, "object": end(1, "dog")}

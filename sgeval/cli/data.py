@@ -43,6 +43,14 @@ Reader = Annotated[
         "--reader", help="Option of the reader as KEY=VALUE, e.g. val_rule=with_boxes; JSON or text; repeatable."
     ),
 ]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        help="drop_empty, dedupe=triplet, dedupe=pair_random:SEED, only_listed_predicates, drop_crowd, clip_boxes, "
+        "visible_only, or a step on the spans of videos; repeatable, applied in order.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -136,6 +144,7 @@ def build(
     num_proc: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse counts other than the published ones.")] = False,
     reader: Reader = None,
+    filters: Filters = None,
     as_json: AsJson = False,
 ) -> None:
     """Build the tables of `datasets` ahead of time, so that `sgeval.load_dataset` with the same options finds them.
@@ -154,7 +163,7 @@ def build(
         with_video=with_video,
         missing_images=missing_images,
         cache_dir=cache_dir,
-        reader=key_values(reader, "--reader"),
+        reader=_reader(reader, filters),
     )
     builder.download_and_prepare(num_proc=num_proc, verification_mode="all_checks" if strict else None)
     counts = {split: entry.num_examples for split, entry in builder.info.splits.items()}
@@ -186,6 +195,7 @@ def export(
         bool, typer.Option("--public", help="Make the repository public, where the licence grants it; else private.")
     ] = False,
     reader: Reader = None,
+    filters: Filters = None,
     as_json: AsJson = False,
 ) -> None:
     """Write Parquet with pictures, class lists, pair vocabulary and card, for the Hub's viewer and plain `load_dataset`.
@@ -208,7 +218,7 @@ def export(
         missing_images=missing_images,
         shard_bytes=shard_mb * 10**6,
         overwrite=overwrite,
-        **key_values(reader, "--reader"),
+        **_reader(reader, filters),
     )
     if as_json:
         print_json({"folder": str(out), "splits": {split: size.rows for split, size in sizes.items()}})
@@ -268,6 +278,11 @@ def overlap(
     Console(highlight=False).print(table if shared else "No picture is in two of them.")
 
 
+def _reader(reader: list[str] | None, filters: list[str] | None) -> dict[str, Any]:
+    """Options of the reader, the filters among them."""
+    return {**key_values(reader, "--reader"), **({"filters": filters} if filters else {})}
+
+
 def _show_unpacked(one: "Unpacked") -> None:
     from sgeval.errors import one_line
 
@@ -288,6 +303,8 @@ def _facts(found: "DataSet") -> dict[str, Any]:
         "title": found.title,
         "configs": {config: list(splits) for config, splits in found.configs.items()},
         "pictures_from": found.pictures_from,
+        "places": found.places(),
+        "reader_options": found.options,
         "asks": found.asks,
         "licence": found.licence.words,
         "allows": found.licence.allows,
@@ -338,6 +355,11 @@ def _show(found: "DataSet", look: "Inspection") -> None:
             line(f"there     {state.path} ({state.bytes:,} bytes)" + (f": {state.fault}" if state.fault else ""))
     pictures = "pictures" if found.kind == "image" else "videos"
     line(f"{pictures:<9} {found.pictures_from}")
+    if look.data_dir is None:
+        for what, paths in found.places().items():
+            line(f"place     {what}: {' or '.join(paths)}, below --data-dir")
+        if found.options:
+            line(f"options   {', '.join(found.options)}, as --reader KEY=VALUE")
     for split in look.splits:
         published = f"published {split.published:,}" if split.published is not None else "no published count"
         line(f"{split.split:<9} {split.records:,} records, {split.distinct_ids:,} distinct ids ({published})")

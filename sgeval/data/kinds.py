@@ -88,6 +88,8 @@ class DataSet:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By config, patterns of folders whose lists of files the records rest on. With `files`, these are all that rows are made
     of, so that no record need be read to see whether one has changed."""
+    examples: Mapping[str, str] = field(default_factory=dict)
+    """The name that a record gives a file: by `pictures`, `masks` and `clips`, or with a config as in `pictures:raw`."""
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
     leaves_unsplit: bool = False
@@ -109,6 +111,19 @@ class DataSet:
     def has_maps(self, config: str) -> bool:
         """Whether records of a config have masks."""
         return bool(self.panoptic) and (not self.with_maps or config in self.with_maps)
+
+    def places(self) -> dict[str, tuple[str, ...]]:
+        """Where files go below `data_dir`, by what they are: an example of a path for each pattern, first found wins."""
+        out: dict[str, tuple[str, ...]] = {}
+        for config in self.configs:
+            maps = self.panoptic if self.has_maps(config) else ()
+            for what, patterns in (("pictures", self.patterns(config)), ("masks", maps), ("clips", self.clips)):
+                file_name = self.examples.get(f"{what}:{config}", self.examples.get(what))
+                if patterns and file_name is not None:
+                    paths = (each.format(file_name=file_name, name=file_name.split("/")[-1]) for each in patterns)
+                    label = what if what in self.examples else f"{what} of {config}"
+                    out[label] = tuple(dict.fromkeys(paths))
+        return out
 
     def roots(self, config: str) -> tuple[str, ...]:
         """The folders below `data_dir` that pictures and maps are looked for in, itself ("") first."""

@@ -1,11 +1,12 @@
 """Records of a data set by its name; and what is missing where they cannot be had."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sgeval.archives import check_unpacked
+from sgeval.data.filtering import check_filters, filtered
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
@@ -38,10 +39,15 @@ def read(
     split: str | None = None,
     *,
     part: tuple[int, int | None] | None = None,
+    filters: Sequence[str] = (),
     **options: Any,
 ) -> Iterator[Any]:
     """The records of a data set, in file order; `split=None` gives those of all splits, `part` a stretch of them by
     position, as a slice does.
+
+    `filters` are names out of `filtering.FILTERS`, as `NAME` or `NAME=VALUE`, and are applied in their order: `drop_empty`,
+    `dedupe=triplet` (or `pair_random`, `pair_random:SEED`), `only_listed_predicates`, `drop_crowd`, `clip_boxes`,
+    `visible_only`, and those of `video_filters` for videos. `part` then counts in what is left.
 
     `options` are keywords of its reader. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
     what to get and from where; while reading, as the reader does.
@@ -50,8 +56,13 @@ def read(
     config = config_of(found, config)
     if split is not None:
         one_of(f"split of {name}, {config}", split, found.configs[config])
-    check_options(found, options)
+    check_options(found, {**options, "filters": filters})
     check_files(found, data_dir, config, options)
+    if "only_listed_predicates" in filters and "predicates" not in found.classes(Path(data_dir), config):
+        raise SgevalError(f"filter only_listed_predicates: expected a data set with class lists, got {name}")
+    if filters:
+        left = filtered(found.read(Path(data_dir), split, config, **options), filters, found.kind)
+        return left if part is None else islice(left, *part)
     if part is not None and found.count is not None:
         return found.read(Path(data_dir), split, config, part=part, **options)
     graphs = found.read(Path(data_dir), split, config, **options)
@@ -61,7 +72,8 @@ def read(
 def count(name: str, data_dir: str | Path, config: str | None = None, split: str | None = None, **options: Any) -> int:
     """How many records `read` gives; they are read for it, unless the data set can tell."""
     found = data_set(name)
-    known = known_count(found, data_dir, config_of(found, config), split)
+    is_whole = not options.get("filters")
+    known = known_count(found, data_dir, config_of(found, config), split) if is_whole else None
     return sum(1 for _ in read(name, data_dir, config, split, **options)) if known is None else known
 
 
@@ -77,8 +89,11 @@ def classes(name: str, data_dir: str | Path, config: str | None = None) -> Class
 
 
 def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
-    """Raise `SgevalError` for a keyword that the reader does not have."""
+    """Raise `SgevalError` for a keyword that the reader does not have, and for filters that its records do not."""
     for option in options:
+        if option == "filters":
+            check_filters(options[option], found.kind)
+            continue
         if not found.options:
             raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")
         one_of(f"option of {found.name}", option, found.options)

@@ -104,6 +104,7 @@ DATA_SETS: dict[str, DataSet] = {
         classes=_psg_classes,
         pictures={"": ("{file_name}", "coco/{file_name}", "images/{file_name}")},
         panoptic=("{file_name}", "coco/{file_name}", "images/{file_name}"),
+        examples={"pictures": "train2017/000000417720.jpg", "masks": "panoptic_train2017/000000417720.png"},
         pictures_from="COCO 2017, https://cocodataset.org/#download: train2017.zip (18 GB), val2017.zip (1 GB), and for "
         "masks panoptic_annotations_trainval2017.zip (821 MB), or coco.zip beside the annotations",
         files=(
@@ -130,6 +131,7 @@ DATA_SETS: dict[str, DataSet] = {
         columns=_visual_genome_columns,
         classes=_open_classes,
         pictures={"": ("{file_name}", "images/{file_name}")},
+        examples={"pictures": "VG_100K_2/1.jpg"},
         pictures_from=WHERE["vg_pictures"],
         files=(
             *_vg_file("relationships", "relations"),
@@ -151,6 +153,7 @@ DATA_SETS: dict[str, DataSet] = {
         read=_read_vg150,
         classes=_vg150_classes,
         pictures={"": ("{file_name}", "VG_100K/{name}", "images/{file_name}", "images/{name}")},
+        examples={"pictures": "VG_100K_2/1.jpg"},
         pictures_from=WHERE["vg_pictures"],
         files=(
             SourceFile(
@@ -187,6 +190,7 @@ DATA_SETS: dict[str, DataSet] = {
         read=_read_ssg,
         classes=_ssg_classes,
         pictures={"": ("frames/{file_name}",)},
+        examples={"pictures": "VIDEO.mp4/000123.png"},
         pictures_from="frames dumped with tools/dump_frames.py of https://github.com/JingweiJ/ActionGenome from the 480p "
         "videos of Charades (https://prior.allenai.org/projects/charades, 13 GB)",
         files=tuple(
@@ -216,6 +220,10 @@ DATA_SETS: dict[str, DataSet] = {
         read=_read_fgov,
         classes=_open_classes,
         pictures={"coco": ("coco/{file_name}",), "o365": ("object365/images/{file_name}",)},
+        examples={
+            "pictures:coco": "train2017/000000417720.jpg",
+            "pictures:o365": "train/patch16/objects365_v2_00900001.jpg",
+        },
         pictures_from="COCO 2017 (https://cocodataset.org/#download, 19 GB) or Objects365 (https://www.objects365.org, which "
         "asks for a form)",
         files=(

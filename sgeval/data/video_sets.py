@@ -64,6 +64,11 @@ def _open_classes(data_dir: Path, config: str) -> Classes:
 VIDEO_SETS: dict[str, DataSet] = {
     "pvsg": DataSet(
         name="pvsg",
+        examples={
+            "pictures": "vidor/frames/VIDEO/0000.png",
+            "masks": "vidor/masks/VIDEO/0000.png",
+            "clips": "vidor/videos/VIDEO.mp4",
+        },
         title="PVSG (Panoptic Video Scene Graph)",
         kind="video",
         configs={config: pvsg.SPLITS for config in ("annotations", "frames", "masks")},
@@ -86,6 +91,7 @@ VIDEO_SETS: dict[str, DataSet] = {
     ),
     "vidor": DataSet(
         name="vidor",
+        examples={"clips": "0000/VIDEO.mp4"},
         title="VidOR (objects and relations in videos)",
         kind="video",
         configs={config: vidor.SPLITS for config in ("annotations", "tracks")},
@@ -109,6 +115,12 @@ VIDEO_SETS: dict[str, DataSet] = {
     ),
     "vipseg": DataSet(
         name="vipseg",
+        examples={
+            "pictures:720p": "VIPSeg_720P/images/CLIP/00000020.jpg",
+            "pictures:raw": "imgs/CLIP/00000020.jpg",
+            "masks:720p": "VIPSeg_720P/panomasksRGB/CLIP/00000020.png",
+            "masks:raw": "panomasks/CLIP/00000020.png",
+        },
         title="VIPSeg (video panoptic segmentation in the wild)",
         kind="video",
         configs=vipseg.SPLITS,
@@ -153,6 +165,7 @@ VIDEO_SETS: dict[str, DataSet] = {
     ),
     "svg2_test": DataSet(
         name="svg2_test",
+        examples={"clips": "sav/VIDEO.mp4"},
         title="SVG2 test (Synthetic Visual Genome 2, the part verified by people)",
         kind="video",
         configs={config: svg2_test.SPLITS for config in ("annotations", "masks")},

@@ -7,6 +7,7 @@ import datasets
 import yaml
 
 from sgeval import __version__
+from sgeval.data.filtering import filters_of
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
@@ -42,6 +43,10 @@ def facts_text(found: DataSet) -> str:
         *([f"{found.asks}. Nothing is downloaded by itself."] if found.asks else []),
         "\n".join(f"- {line}" for line in files),
         f"{'Pictures' if found.kind == 'image' else 'Clips and frames'}: {found.pictures_from}.",
+        "Files are looked for below `data_dir`, for example, the first that is there:",
+        "\n".join(f"- {what}: {' or '.join(f'`{path}`' for path in paths)}" for what, paths in found.places().items()),
+        f"Options of the reader: {', '.join(f'`{option}`' for option in found.options) or 'none'}. "
+        f"Filters, off by default: {', '.join(f'`{name}`' for name in filters_of(found.kind))}.",
         "## Counts",
         "As published, in records:",
         "\n".join(["| config | split | records |", "| --- | --- | ---: |", *counts]),
@@ -107,9 +112,10 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
     has_pictures = config.with_images and found.kind == "image"
     has = {"pictures": has_pictures, "masks": config.with_masks, "clips": config.with_video}
     parts = [part for part in has if has[part]]
-    given = (
-        f" Reader: {', '.join(f'{key}={value!r}' for key, value in config.reader.items())}." if config.reader else ""
-    )
+    options = {key: value for key, value in config.reader.items() if key != "filters"}
+    given = f" Reader: {', '.join(f'{key}={value!r}' for key, value in options.items())}." if options else ""
+    if config.reader.get("filters"):
+        given += f" Filters, in this order: {', '.join(f'`{text}`' for text in config.reader['filters'])}."
     mark = f"{MARK} {name} {config.name} {' '.join(parts) or 'annotations'} sgeval {__version__} -->"
     made = (
         f"This copy: config `{config.name}`, {rows}; {' and '.join(parts) or 'annotations only'}. "

@@ -1,5 +1,6 @@
 """The data sets in `datasets`: load them from the original files, or make the host's own `load_dataset` know them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def load_dataset(
     with_video: bool = False,
     missing_images: MissingImages = "error",
     cast_class_labels: bool = False,
+    filters: Sequence[str] = (),
     num_proc: int | None = None,
     cache_dir: str | Path | None = None,
     download_mode: Any = None,
@@ -46,8 +48,9 @@ def load_dataset(
     draws each object's track from them, a box and a run-length code a frame. `with_video` fills `video` with the clip, which
     `datasets` decodes with torchcodec; `sgeval.data.frames` gives frames without it.
 
-    `cast_class_labels` makes ids `ClassLabel` where the classes are
-    closed. Other keywords go to the reader (`val_rule=` of vg150, `keep=` of ssg, `data_files=` of fgov …).
+    `cast_class_labels` makes ids `ClassLabel` where the classes are closed. `filters` leave out what papers leave out, one
+    after the other, as `["drop_empty", "dedupe=triplet"]`; `sgeval.data.reading.read` lists them. Other keywords go to the
+    reader (`val_rule=` of vg150, `keep=` of ssg, `data_files=` of fgov …).
 
     What is built is kept in the cache of `datasets` and found again by code, sources (name, size, time of change) and
     options: a change of any builds anew. `with_masks` and `missing_images="null"` look at each file of each record for
@@ -73,7 +76,10 @@ def load_dataset(
         cast_class_labels=cast_class_labels,
         cache_dir=cache_dir,
         for_streaming=streaming,
-        reader=reader,
+        reader={
+            **reader,
+            **({"filters": list(filters) if not isinstance(filters, str) else filters} if filters else {}),
+        },
     )
     check_split(name, builder.config.name, split, streaming=streaming)
     if streaming:

@@ -68,6 +68,19 @@ def drop_crowd(graph: SceneGraph) -> SceneGraph:
     )
 
 
+def visible_only(graph: SceneGraph) -> SceneGraph:
+    """The record without the objects that are told to be invisible (SSG) and the relations that they are an end of."""
+    hidden = {
+        position for position in range(len(graph.objects)) if graph.extra.get(f"/objects/{position}/visible") is False
+    }
+    ids = {graph.objects[position].id for position in hidden}
+    return with_parts(
+        graph,
+        [position for position in range(len(graph.objects)) if position not in hidden],
+        [position for position, row in enumerate(graph.relations) if not ids & {row.subject_id, row.object_id}],
+    )
+
+
 def clip_boxes(graph: SceneGraph) -> SceneGraph:
     """The record with each box cut to the picture; of a box that lies wholly outside, nothing (None) is left.
 

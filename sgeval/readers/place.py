@@ -4,7 +4,7 @@ All readers check with this. JSON and pickles have whole numbers of any length; 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
@@ -117,6 +117,18 @@ class Place:
             for step, entry in value.items() if isinstance(value, dict) else enumerate(value):
                 self.at(f".{step}" if isinstance(value, dict) else f"[{step}]").any_json(entry)
         return value
+
+    def rest(self, pointer: str, item: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+        """What stands in an object beside the known keys, for `extra`: by JSON pointer below `pointer`.
+
+        >>> Place(Path("rows.json")).rest("/objects/0", {"id": 7, "a/b": [1]}, ("id",))
+        {'/objects/0/a~1b': [1]}
+        """
+        return {
+            f"{pointer}/{pointer_step(key)}": self.at(f".{key}").any_json(value)
+            for key, value in item.items()
+            if key not in known
+        }
 
     def pixels(self, owner: dict[str, Any], key: str) -> int | None:
         """A width or height in whole pixels, if there is one."""

@@ -6,7 +6,9 @@ root), `width`, `height`, and three lists: `segments_info` (id in the panoptic P
 area), `annotations` (bbox `[x0, y0, x1, y1]` in pixels, category_id; the n-th belongs to the n-th segment, by position
 alone) and `relations` (`[subject, object, predicate]`: two positions among the segments and one in
 `predicate_classes`). All counting starts at 0; a category_id counts through the things, then the stuff. Should a
-segment name another class than its box, the box decides and the segment's id is kept in `extra`.
+segment name another class than its box, the box decides and the segment's id is kept in `extra`. Keys that the form does
+not know are kept there too: of a record under `/KEY`, of the N-th segment and its box under `/objects/N/segments_info/KEY`
+and `/objects/N/annotations/KEY`.
 
 Repeated triplets, several predicates on one pair, pictures without relations, crowd segments and repeated image ids are
 all in the published files, and are all kept.
@@ -27,6 +29,12 @@ PsgConfig = Literal["full", "competition"]
 FULL = ("psg.json", "psg_sample.json")
 TRAIN_VAL = "psg_train_val.json"
 VAL_TEST = "psg_val_test.json"
+RECORD = (
+    "file_name", "height", "width", "image_id", "pan_seg_file_name", "coco_image_id", "segments_info", "annotations",
+    "relations",
+)  # fmt: skip
+SEGMENT = ("id", "category_id", "iscrowd", "isthing", "area")
+BOX = ("bbox", "bbox_mode", "category_id")
 SPLITS: dict[str, tuple[str, ...]] = {"full": ("train", "test"), "competition": ("train", "val", "test")}
 
 
@@ -156,9 +164,14 @@ class _Source:
             if theirs is not None and isinstance(box, dict) and theirs != box.get("category_id"):
                 at = place.at(f".segments_info[{position}].category_id")
                 extra[f"/objects/{position}/segment_category_id"] = at.any_json(theirs)
+        objects = tuple(self._object(at, *pair, place) for at, pair in enumerate(zip(segments, boxes)))
+        extra |= place.rest("", record, RECORD)
+        for position, pair in enumerate(zip(segments, boxes)):
+            for key, item, known in zip(("segments_info", "annotations"), pair, (SEGMENT, BOX), strict=True):
+                extra |= place.at(f".{key}[{position}]").rest(f"/objects/{position}/{key}", item, known)
         return SceneGraph(
             image_id=image_id,
-            objects=tuple(self._object(at, *pair, place) for at, pair in enumerate(zip(segments, boxes))),
+            objects=objects,
             relations=tuple(
                 self._relation(at, row, len(segments), place.at(f".relations[{at}]"))
                 for at, row in enumerate(relations)

@@ -8,12 +8,18 @@ lists `names`, `synsets` and `merged_object_ids`. `relationships.json`: `image_i
 `attributes` or without. `image_data.json`: `image_id`, `url`, `width`, `height`, `coco_id`, `flickr_id`. Release 1.0
 says `id` and `object_names`.
 
-An end of a relation is an object by its id; an id that no object of the picture has is looked up in the
-`merged_object_ids` of objects and ends alike. What an end says beyond its object (another box, a name or synset more, the
+An end of a relation, or an entry of `attributes.json`, is an object by its id; an id that no object of the picture has is
+looked up in the `merged_object_ids` of all objects, entries and ends of the picture. Where several claim the same id the
+first holds: objects before attributes before ends, each in file order. What an end says beyond its object (another box, a
+name or synset more, the
 id before merging) stands in the graph's `extra` under `/relations/N/subject` or `/relations/N/object`; box and names of
 the object hold. An end whose object is nowhere becomes an object after those of the file, and
 `extra["/objects/N/found_in"]` says where it was found (`relationships[3].subject`). A second object with the id of another
 stays, `extra["/objects/N/repeats"]` names the first (`objects[0]`), and relations mean the first.
+
+Keys that the form does not know are kept in `extra`: of a record under `/KEY` (in the other files `/in_attributes/KEY`,
+`/in_relationships/KEY`), of an object under `/objects/N/KEY`, of a relation under `/relations/N/KEY`, and of an entry of
+`attributes.json` or an end with the rest of what it says beyond its object, an end's `attributes` among it.
 
 Pictures whose size, folder or file is wrong in the published files are read as the files have them.
 """

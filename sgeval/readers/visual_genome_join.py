@@ -9,7 +9,20 @@ from msgspec.structs import replace
 
 from sgeval.errors import SgevalError
 from sgeval.readers.image_data import Picture, file_name
-from sgeval.readers.visual_genome_records import Form, Mention, Row, Sourced, names_of, raw
+from sgeval.readers.place import NOTHING, Place
+from sgeval.readers.visual_genome_records import (
+    Form,
+    Mention,
+    OddMention,
+    OddRecord,
+    Row,
+    Sourced,
+    names_of,
+    raw,
+    rest_of_mention,
+    rest_of_record,
+    rest_of_row,
+)
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 ENDS = ("subject", "object")
@@ -48,11 +61,20 @@ class Joined:
         self.url: str | None = None
         if drives is not None:
             self._take_objects(drives)
-        if objects is not None and attributes is not None:
-            self._take_attributes(attributes)
+        beside = attributes if objects is not None else None
+        if beside is not None:
+            for item in _listed(beside, "attributes"):
+                if item.merged_object_ids:
+                    self._merge(item)
         if relationships is not None:
             self._take_relations(relationships)
+        if beside is not None:  # last: by now all merges are known, and all objects are there
+            self._take_attributes(beside)
         self._finish()
+        if drives is not None:
+            self._take_rest(drives, _key_of(drives), "")
+        self._take_rest(beside, "attributes", "/in_attributes")
+        self._take_rest(relationships, "relationships", "/in_relationships")
         self.picture = pictures.get(self.image_id) or Picture(self.image_id, file_name(self.url), None, None, {})
         extra = dict(self.picture.extra)
         if self.url is not None and self.url != extra.setdefault("url", self.url):
@@ -85,22 +107,39 @@ class Joined:
     def _take_objects(self, source: Sourced) -> None:
         record = source.record
         self.url = record.image_url or None
-        key = "attributes" if record.objects is UNSET else "objects"
+        key = _key_of(source)
         self.objects = list(_listed(source, key))
+        is_odd = isinstance(record, OddRecord)
         positions = self.positions
         for position, item in enumerate(self.objects):
             if item.names is UNSET and item.name is UNSET:
                 raise _nameless(source, f"{key}[{position}]")
+            if is_odd or (item.names is not UNSET and item.name is not UNSET):
+                self._keep_rest(position, item, source.place.at(f".{key}[{position}]"))
             first = positions.setdefault(item.object_id, position)
             if first != position:
                 self.extra[f"/objects/{position}/repeats"] = f"objects[{first}]"
             if item.merged_object_ids:
                 self._merge(item)
 
+    def _take_rest(self, source: Sourced | None, used: str, pointer: str) -> None:
+        """What a record has beside the list that is used of it, goes to `extra`; its address, where it is another one."""
+        if source is None:
+            return
+        if more := rest_of_record(source.record, used, self.form):
+            self.extra |= source.place.rest(pointer, more, ())
+        url = source.record.image_url
+        if pointer and url and url != self.url:
+            self.extra[f"{pointer}/image_url"] = url
+
     def _merge(self, item: Mention) -> None:
         for merged_id in item.merged_object_ids or ():
             self.merged.setdefault(item.object_id, {})[merged_id] = None
             self.merged_into.setdefault(merged_id, item.object_id)
+
+    def _keep_rest(self, position: int, item: Mention, place: Place) -> None:
+        """What an object has beside its columns goes to `extra`."""
+        self.extra |= place.rest(f"/objects/{position}", rest_of_mention(item, self.form), ())
 
     def _take_attributes(self, source: Sourced) -> None:
         """The attributes of objects that are already there. An entry whose object is nowhere is kept in `extra`."""
@@ -108,8 +147,6 @@ class Joined:
         for index, item in enumerate(_listed(source, "attributes")):
             if item.names is UNSET and item.name is UNSET:
                 raise _nameless(source, f"attributes[{index}]")
-            if item.merged_object_ids:
-                self._merge(item)
             position = self.positions.get(item.object_id)
             if position is None and (position := self.positions.get(self._root(item.object_id))) is None:
                 homeless.append(source.place.at(f".attributes[{index}]").any_json(raw(item)))
@@ -117,6 +154,8 @@ class Joined:
             if item.attributes:
                 self.attributes.setdefault(position, []).extend(item.attributes)
             if more := self._beyond(item, self.objects[position]):
+                if isinstance(item, OddMention):
+                    more = source.place.at(f".attributes[{index}]").any_json(more)
                 self.extra.setdefault(f"/objects/{position}/in_attributes", []).append(more)
         if homeless:
             self.extra["attributes_without_object"] = homeless
@@ -131,11 +170,16 @@ class Joined:
                 self._merge(item)
         ids = [item.object_id for item in ends]
         if not self.positions.keys() >= {*ids}:
-            self._add_ends_without_object(ends)
+            self._add_ends_without_object(ends, source)
         said = {object_id: _said(self.objects[position]) for object_id, position in self.positions.items()}
         for index, item in enumerate(ends):
-            if said.get(item.object_id) != (item.x, item.y, item.w, item.h, item.name, item.synsets):
+            one = (item.x, item.y, item.w, item.h, item.name, item.synsets, item.names, item.attributes)
+            if said.get(item.object_id) != one:
                 ids[index] = self._differing_end(index, item, source)
+        if isinstance(source.record, OddRecord):
+            for index, row in enumerate(rows):
+                place = source.place.at(f".relationships[{index}]")
+                self.extra |= place.rest(f"/relations/{index}", rest_of_row(row, self.form), ())
         self.subject_ids, self.object_ids = ids[::2], ids[1::2]
 
     def _differing_end(self, index: int, item: Mention, source: Sourced) -> int:
@@ -143,11 +187,17 @@ class Joined:
         if item.names is UNSET and item.name is UNSET:
             raise _nameless(source, f"relationships[{index // 2}].{ENDS[index % 2]}")
         root = item.object_id if item.object_id in self.positions else self._root(item.object_id)
-        if more := self._beyond(item, self.objects[self.positions[root]]):
+        owner = self.objects[self.positions[root]]
+        more = self._beyond(item, owner)
+        if item.attributes and item.attributes != (owner.attributes or ())[: len(item.attributes)]:
+            more["attributes"] = list(item.attributes)
+        if more:
+            if isinstance(item, OddMention):
+                more = source.place.at(f".relationships[{index // 2}].{ENDS[index % 2]}").any_json(more)
             self.extra[f"/relations/{index // 2}/{ENDS[index % 2]}"] = more
         return root
 
-    def _add_ends_without_object(self, ends: list[Mention]) -> None:
+    def _add_ends_without_object(self, ends: list[Mention], source: Sourced) -> None:
         found: dict[int, tuple[str, Mention]] = {}
         for index, item in enumerate(ends):
             found.setdefault(item.object_id, (f"relationships[{index // 2}].{ENDS[index % 2]}", item))
@@ -158,6 +208,7 @@ class Joined:
                 position = self.positions[item.object_id] = len(self.objects)
                 self.extra[f"/objects/{position}/found_in"] = where
                 self.objects.append(item)
+                self._keep_rest(position, item, source.place.at(f".{where}"))
 
     def _root(self, object_id: int) -> int:
         """The object that an id stands for: its own, else the one it was merged into, however often."""
@@ -190,7 +241,16 @@ class Joined:
         synsets = item.synsets or ()
         if synsets != owner.synsets and synsets != (owner.synsets or ())[: len(synsets)]:
             more["synsets"] = list(synsets)
+        if (item.names is not UNSET and item.name is not UNSET) or isinstance(item, OddMention):
+            rest = rest_of_mention(item, self.form)
+            said = rest_of_mention(owner, self.form)
+            more |= {key: value for key, value in rest.items() if repr(value) != repr(said.get(key, NOTHING))}
         return more
+
+
+def _key_of(source: Sourced) -> str:
+    """The list of a record that says which objects there are."""
+    return "attributes" if source.record.objects is UNSET else "objects"
 
 
 def _listed(source: Sourced, key: str) -> list[Any]:
@@ -209,7 +269,7 @@ def _said(item: Mention) -> tuple[Any, ...]:
     """What most ends repeat of their object, to see it at one glance."""
     names = item.names
     name = item.name if names is UNSET else names[0] if len(names) == 1 else None
-    return item.x, item.y, item.w, item.h, None if name is UNSET else name, item.synsets
+    return item.x, item.y, item.w, item.h, None if name is UNSET else name, item.synsets, UNSET, UNSET
 
 
 def box_of(item: Mention) -> Box | None:

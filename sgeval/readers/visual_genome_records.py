@@ -16,6 +16,9 @@ from sgeval.errors import shown
 from sgeval.readers.json_records import read_records, read_typed
 from sgeval.readers.place import LARGEST, Place
 
+COLUMNS = frozenset(("x", "y", "w", "h", "synsets", "merged_object_ids", "attributes"))
+"""The keys of an object that have a column under whatever form, beside its id and its names."""
+LISTS = ("objects", "attributes", "relationships")
 LARGEST_SIDE = 2**53  # whole numbers up to here are exact as floats
 
 Id = Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -82,6 +85,12 @@ class OddMention(Mention, gc=False, kw_only=True):
     raw: Mapping[str, Any] = {}
 
 
+class OddRow(Row, gc=False, kw_only=True):
+    """One that is not in the published form."""
+
+    raw: Mapping[str, Any] = {}
+
+
 class OddRecord(Record, gc=False):
     """One that is not in the published form."""
 
@@ -127,7 +136,53 @@ def names_of(mention: Mention) -> Texts:
 
 def raw(mention: Mention) -> Mapping[str, Any]:
     """A mention as it is written."""
-    return mention.raw if isinstance(mention, OddMention) else msgspec.json.decode(msgspec.json.encode(mention))
+    return mention.raw if isinstance(mention, OddMention) else _plain(mention)
+
+
+def _plain(value: Struct) -> Any:
+    """A struct of the published form as it is written."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def rest_of_mention(item: Mention, form: Form) -> dict[str, Any]:
+    """What an object has beside its columns: keys that the form does not know, and names under a second key that the first
+    does not have."""
+    more: dict[str, Any] = {}
+    if isinstance(item, OddMention):
+        known = {*COLUMNS, _first_key(item.raw, form.object_id), *form.names}
+        more = {key: value for key, value in item.raw.items() if key not in known}
+        given = {key: item.raw[key] for key in form.names if item.raw.get(key) is not None}
+    elif item.names is UNSET or item.name is UNSET:
+        return more
+    else:
+        given = {"name": item.name}
+    names = names_of(item)
+    for key, value in given.items():
+        entries = value if isinstance(value, list) else [value]
+        if not all(entry in names for entry in entries):
+            more[key] = value
+    return more
+
+
+def rest_of_row(row: Row, form: Form) -> dict[str, Any]:
+    """What a relation has beside its columns."""
+    if not isinstance(row, OddRow):
+        return {}
+    known = {"predicate", "synsets", "subject", "object", _first_key(row.raw, form.relation_id)}
+    return {key: value for key, value in row.raw.items() if key not in known}
+
+
+def rest_of_record(record: Record, used: str, form: Form) -> dict[str, Any]:
+    """What a record has beside its id, its address and the list that is used of it."""
+    if isinstance(record, OddRecord):
+        known = {"image_url", used, _first_key(record.raw, form.image_id)}
+        return {key: value for key, value in record.raw.items() if key not in known}
+    others = {key: getattr(record, key) for key in LISTS if key != used}
+    return {key: [*map(_plain, entries)] for key, entries in others.items() if entries is not UNSET}
+
+
+def _first_key(value: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next(key for key in keys if key in value)
 
 
 def packed(record: Record) -> bytes:
@@ -168,7 +223,7 @@ def odd_record(value: dict[str, Any], path: Path, number: int, form: Form) -> Od
     return OddRecord(image_id, place.text(value, "image_url") or UNSET, raw=value, **lists)
 
 
-def _odd_row(row: Any, place: Place, form: Form) -> Row:
+def _odd_row(row: Any, place: Place, form: Form) -> OddRow:
     place.checked(row, "an object", dict)
     for end in ("subject", "object"):
         if end not in row:
@@ -178,12 +233,13 @@ def _odd_row(row: Any, place: Place, form: Form) -> Row:
     if "predicate" not in row:
         raise place.at(".predicate").fault("a text")
     predicate = place.text(row, "predicate") or ""
-    return Row(
+    return OddRow(
         predicate=predicate,
         object=object_,
         relationship_id=at.number_id(relation_id),
         synsets=place.texts(row, "synsets"),
         subject=subject,
+        raw=row,
     )
 
 
