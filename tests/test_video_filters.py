@@ -80,6 +80,26 @@ def test_visible_only():
         video_filters.visible_only(graph(("a", 0, [(1, 6)])))
 
 
+def test_absent_frames_without_tracks():
+    """VidOR's config `annotations`: what nobody can count again stays where spans stay, and goes where they change."""
+    (one, *_) = records("vidor", FILES / "vidor", "annotations")
+    assert one.extra["/relations/0/absent_frames"] == 2
+    assert video_filters.clip_spans(one) == video_filters.drop_odd_spans(one) == one
+    shorter = replace(one, num_frames=10, extra={**one.extra, "/relations/1/absent_frames": 3})
+    found = video_filters.clip_spans(shorter)  # [0, 12) becomes [0, 10), [0, 5) stays
+    assert flags(found) == {"/relations/1/absent_frames": 3, "/relations/2/repeats": 1}
+
+
+def test_absent_frames_where_a_mask_is_missing():
+    """Of frames 0 to 9, 3 has no mask; object 1 is in all other masks, 2 lacks frame 5: of [2, 12] that is one frame."""
+    seen = {1: [0, 1, 2, 4, 5, 6, 7, 8, 9], 2: [0, 1, 2, 4, 6, 7, 8, 9]}
+    masks = tuple(None if number == 3 else f"{number}.png" for number in range(10))
+    found = video_filters.clip_spans(graph(("a", 0, [(2, 12)]), track=seen, mask_files=masks))
+    assert flags(found) == {"/relations/0/absent_frames": 1}
+    everywhere = video_filters.clip_spans(graph(("a", 0, [(2, 12)]), track=seen))
+    assert flags(everywhere) == {"/relations/0/absent_frames": 2}  # of a track that is no mask's, frame 3 counts
+
+
 def test_flags_move_along_with_what_is_left():
     before = graph(("a", -1, [(20, 30)]), ("b", 3, [(8, 12)]))
     before = replace(before, extra={"/relations/0/beyond_clip": [0], "/relations/1/beyond_clip": [0]})
