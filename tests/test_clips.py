@@ -1,6 +1,7 @@
 """Frames from clips: those that were put in, by number and by time; and no frame in the place of another."""
 
 import struct
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -75,8 +76,11 @@ class TestSamePictures:
         graph = records("vidor", Path(__file__).parent / "data/vidor")[0]
         frames = video_frames("vidor", graph, Path(__file__).parent / "data/vidor", [0, 11])
         assert [frame.size for frame in frames] == [(96, 64)] * 2
-        with pytest.raises(BadImage, match=r'video "9000000001": .*expected frame 12, got a clip that ends after 12'):
+        with pytest.raises(SgevalError, match='video "9000000001": expected the number of one of 12 frames, got 12'):
             video_frames("vidor", graph, Path(__file__).parent / "data/vidor", [12])
+        longer = replace(graph, num_frames=13)
+        with pytest.raises(BadImage, match=r'video "9000000001": .*expected frame 12, got a clip that ends after 12'):
+            video_frames("vidor", longer, Path(__file__).parent / "data/vidor", [12])
 
 
 class TestTimes:
@@ -226,6 +230,17 @@ class TestRecords:
         (folder / "data" / graph.file_name).unlink()
         with pytest.raises(BadImage, match=r'video "9001_0000000001": expected the clip "vidor/videos/.* got none'):
             video_frames("pvsg", graph, folder, [0])
+
+    @pytest.mark.parametrize("config", ["annotations", "frames"])
+    def test_a_clip_that_is_longer_than_its_record(self, config, folder):
+        """The clip and the files have 6 frames, the record 4: frames 4 and 5 are none of its own, by number or by time."""
+        graph = replace(records("pvsg", folder, config)[0], num_frames=4)
+        assert (
+            len(video_frames("pvsg", graph, folder, [3])) == len(video_frames("pvsg", graph, folder, times=[0.79])) == 1
+        )
+        for asked in ({"indices": [0, 4]}, {"times": [0.8]}, {"indices": [-1]}):
+            with pytest.raises(SgevalError, match='video "9001_0000000001": expected the number of one of 4 frames'):
+                video_frames("pvsg", graph, folder, **asked)
 
     @pytest.mark.parametrize(
         ("asked", "words"),
