@@ -303,7 +303,7 @@ class TestRaw:
     @pytest.mark.parametrize("lines", [f"{C}\n{C}\n", f"{C}\n\n{A}"])
     def test_a_clip_that_comes_twice(self, lines, folder):
         (folder / "VIPSeg/test.txt").write_text(lines)
-        with pytest.raises(SgevalError, match=r"test.txt: expected each clip once, got .* again \(first in .*txt\)"):
+        with pytest.raises(SgevalError, match=r"test.txt: expected each video once, got .* again \(first in .*txt\)"):
             read_vipseg(folder, "val", config="raw")
 
     def test_nothing_stale(self, folder, tmp_path):
@@ -434,14 +434,14 @@ class TestForm720p:
         assert "\n" not in str(caught.value) and "panoptic_gt_VIPSeg" in str(caught.value)
 
     def test_videos_that_come_twice(self, folder, read):
-        with pytest.raises(SgevalError, match=rf'expected each clip once, got "{A}" again \(first in .*train.json'):
+        with pytest.raises(SgevalError, match=rf'expected each video once, got "{A}" again \(first in .*train.json'):
             read(lambda whole: whole["videos"].append(whole["videos"][0]))
         shutil.copy(folder / "VIPSeg_720P/panoptic_gt_VIPSeg.json", folder / TRAIN)
-        with pytest.raises(SgevalError, match=rf'expected each clip once, got "{B}" again'):
+        with pytest.raises(SgevalError, match=rf'expected each video once, got "{B}" again'):
             read_vipseg(folder)
 
     def test_annotations_that_come_twice(self, read):
-        with pytest.raises(SgevalError, match=rf'annotations\[1\]: expected each clip once, got "{A}" again'):
+        with pytest.raises(SgevalError, match=rf'annotations\[1\]: expected each video once, got "{A}" again'):
             read(lambda whole: whole["annotations"].append(whole["annotations"][0]))
 
     @pytest.mark.parametrize(

@@ -149,15 +149,17 @@ def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any]
     assert out.data_dir is not None
     published = found.published.get(out.config, {})
     is_closed = found.kind == "video" and "predicates" in reading.classes(found.name, out.data_dir, out.config)
+    every: set[str] = set()
     for split in found.configs[out.config]:
         number, ids = 0, set()
         records = reading.read(found.name, out.data_dir, out.config, split, **reader)
         total = reading.known_count(found, out.data_dir, out.config, split)
         for graph in bar(records, f"{found.name} {split}", "record", total):
             number += 1
-            if isinstance(graph, VideoGraph) and graph.key in ids:
+            if isinstance(graph, VideoGraph) and graph.key in every:
                 _note(out, "videos with an id that came before", graph)
             ids.add(graph.key)
+            every.add(graph.key)
             _look_for_files(out, place, graph, *parts)
             if isinstance(graph, VideoGraph):
                 _note_oddities(out, graph, is_closed)

@@ -41,7 +41,7 @@ def dedupe(graph: G, how: Dedupe, *, seed: int = 0) -> G:
     one_of("dedupe", how, get_args(Dedupe))
     groups: dict[tuple[Any, ...], list[int]] = {}
     for position, relation in enumerate(graph.relations):
-        pair = (relation.subject_id, relation.object_id)
+        pair: tuple[Any, ...] = (relation.subject_id, relation.object_id)
         key = pair if how == "pair_random" else (*pair, relation.predicate) if how == "triplet" else (position,)
         groups.setdefault(key, []).append(position)
     random = Random(f"{seed}:{graph.key}")
