@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from data_kit import make_folder, records
 from PIL import Image
+from typer.testing import CliRunner
 
+from sgeval.cli.app import app
 from sgeval.clips import clip_facts, clip_frames, clip_frames_at
 from sgeval.data.frames import video_frames
+from sgeval.data.inspect import inspect
 from sgeval.errors import BadImage, SgevalError
 
 av = pytest.importorskip("av")
@@ -174,6 +177,62 @@ class TestBadClips:
         monkeypatch.setitem(__import__("sys").modules, "av", None)
         with pytest.raises(SgevalError, match=r'expected PyAV, got none; pip install "sgeval\[video\]"'):
             clip_frames(CLIP, [0])
+
+
+class TestDataInfo:
+    @pytest.fixture
+    def look(self, tmp_path, noise):
+        """The folder of PVSG with its first clip replaced; its record has 6 frames of 48 x 32 at 5 a second."""
+        folder = make_folder("pvsg", tmp_path / "pvsg")
+        clip = folder / "data/vidor/videos/9001_0000000001.mp4"
+
+        def run(size=None, number=6, **options):
+            if size is not None:
+                pictures = [picture[: size[1], : size[0]] for picture in noise[:number]]
+                write_clip(tmp_path / "clip.mp4", pictures, "mpeg4", "yuv420p", **options).rename(clip)
+            found = inspect("pvsg", folder, with_video=True)
+            return (
+                clip,
+                found,
+                {entry.what.split()[5]: entry.ids for entry in found.oddities if "clip has" in entry.what},
+            )
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("size", "number", "rate", "odd"),
+        [
+            (None, 6, 5, set()),
+            ((48, 32), 6, 5, set()),
+            ((32, 48), 6, 5, set()),  # players may turn it
+            ((48, 32), 7, 5, set()),  # one frame more
+            ((48, 32), 8, 5, {"length"}),  # two
+            ((64, 32), 6, 5, {"size"}),
+            ((48, 32), 12, 10, {"rate"}),  # twice the frames in the same time
+            ((32, 32), 6, 10, {"size", "rate", "length"}),
+        ],
+    )
+    def test_differences_are_counted_by_video(self, size, number, rate, odd, look):
+        _, found, told = look(size, number, rate=rate)
+        assert told == {word: ["9001_0000000001"] for word in odd} and not any(
+            "clip" in fault for fault in found.faults
+        )
+
+    def test_a_clip_that_cannot_be_opened(self, look, tmp_path):
+        clip, _, _ = look()
+        clip.write_bytes(clip.read_bytes()[:200])
+        _, found, told = look()
+        assert told == {} and sum(state.records for state in found.splits) == 3
+        (fault,) = [fault for fault in found.faults if "cannot be opened" in fault]
+        assert fault.startswith('video "9001_0000000001": ')
+
+    def test_the_command(self, look):
+        clip, _, _ = look((64, 32))
+        folder = clip.parents[3]
+        done = CliRunner().invoke(app, ["data", "info", "pvsg", "--data-dir", str(folder), "--with-video"])
+        assert "1 videos whose clip has another size than the record, in 1 videos" in done.stdout
+        done = CliRunner().invoke(app, ["data", "info", "psg", "--with-video"])
+        assert done.exit_code == 2 and 'with_video: expected a data set with clips, got "psg"' in done.stderr
 
 
 def test_facts():
