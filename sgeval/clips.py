@@ -18,6 +18,7 @@ from PIL import Image
 
 from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.images import MAX_PIXELS, Size
+from sgeval.records import VideoGraph
 
 CONTAINERS = {"format_whitelist": "mov,matroska,webm,avi,mpegts", "protocol_whitelist": "file"}
 SAME_RATE = 0.01  # of a rate: 29.97 and 30 are told apart by less, 5 and 25 by far more
@@ -42,6 +43,37 @@ def clip_facts(path: str | Path) -> ClipFacts:
         return ClipFacts(stream.width, stream.height, float(rate) if rate else None, stream.frames or None)
 
 
+def clip_differences(graph: VideoGraph, facts: ClipFacts) -> list[str]:
+    """In what a clip's head differs from the record of its video: "size", "rate", "length"; what one of them does not say is
+    left out.
+
+    A clip that lies on its side has the same size, since players may turn it. Rates differ by more than one in a hundred,
+    lengths by more than one frame of the record in seconds.
+
+    >>> clip_differences(VideoGraph("7", width=48, height=32, fps=5.0, num_frames=6), ClipFacts(32, 48, 30.0, 36))
+    ['rate']
+    """
+    size, seconds = {graph.width, graph.height}, None
+    if (
+        facts.fps is not None
+        and facts.num_frames is not None
+        and graph.fps is not None
+        and graph.num_frames is not None
+    ):
+        seconds = abs(facts.num_frames / facts.fps - graph.num_frames / graph.fps)
+    differs = {
+        "size": None not in size and size != {facts.width, facts.height},
+        "rate": not _same_rate(facts.fps, graph.fps),
+        "length": seconds is not None and graph.fps is not None and seconds * graph.fps > 1 + SAME_RATE,
+    }
+    return [word for word, is_so in differs.items() if is_so]
+
+
+def _same_rate(rate: float | None, fps: float | None) -> bool:
+    """Whether a clip's rate is the one that is asked for, as far as both are known."""
+    return not rate or fps is None or abs(rate - fps) <= SAME_RATE * fps
+
+
 def clip_frames(
     path: str | Path, indices: Sequence[int], *, fps: float | None = None, expected: Size | None = None
 ) -> list[Image.Image]:
@@ -62,7 +94,7 @@ def clip_frames(
     found: dict[int, Image.Image] = {}
     with _opened(path) as (container, stream):
         rate = stream.average_rate
-        if fps is not None and rate and abs(float(rate) - fps) > SAME_RATE * fps:
+        if not _same_rate(rate and float(rate), fps):
             raise BadImage(
                 f"{_name(path)}: expected a clip of {fps:g} frames a second, got {float(rate):g}: numbers of frames do not "
                 "fit it; ask by time"

@@ -22,6 +22,16 @@ SpanEnd = Literal["inclusive", "exclusive"]
 Span = tuple[float, float]
 
 SLOWEST, FASTEST = 1e-3, 1e6  # frames a second
+RATES = f"frames a second from {SLOWEST} to {FASTEST:,.0f}"
+
+
+def is_rate(fps: float) -> bool:
+    """Whether a number can be that of frames a second.
+
+    >>> is_rate(29.97), is_rate(0.0), is_rate(float("nan"))
+    (True, False, False)
+    """
+    return SLOWEST <= fps <= FASTEST
 
 
 def to_seconds(
@@ -59,8 +69,8 @@ def _convention(unit: str, end: str, fps: float | None) -> tuple[float, int]:
     one_of("span_end", end, get_args(SpanEnd))
     if unit == "second" and end == "inclusive":
         raise SgevalError("span_end: expected exclusive where the unit is a second, got inclusive")
-    if unit == "frame" and (fps is None or not SLOWEST <= fps <= FASTEST):
-        raise SgevalError(f"fps: expected frames a second from {SLOWEST} to {FASTEST:,.0f}, got {shown(fps)}")
+    if unit == "frame" and (fps is None or not is_rate(fps)):
+        raise SgevalError(f"fps: expected {RATES}, got {shown(fps)}")
     return (float(fps) if unit == "frame" and fps is not None else 1.0), int(end == "inclusive")
 
 

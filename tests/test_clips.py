@@ -2,6 +2,7 @@
 
 import shutil
 import struct
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import numpy as np
 import pytest
 from data_kit import make_folder, records
 from PIL import Image
+from typer.testing import CliRunner
 
+from sgeval.cli.app import app
 from sgeval.clips import clip_facts, clip_frames, clip_frames_at
 from sgeval.data.frames import video_frames
+from sgeval.data.inspect import inspect
 from sgeval.errors import BadImage, SgevalError
 
 av = pytest.importorskip("av")
@@ -76,8 +80,11 @@ class TestSamePictures:
         graph = records("vidor", Path(__file__).parent / "data/vidor")[0]
         frames = video_frames("vidor", graph, Path(__file__).parent / "data/vidor", [0, 11])
         assert [frame.size for frame in frames] == [(96, 64)] * 2
-        with pytest.raises(BadImage, match=r'video "9000000001": .*expected frame 12, got a clip that ends after 12'):
+        with pytest.raises(SgevalError, match='video "9000000001": expected the number of one of 12 frames, got 12'):
             video_frames("vidor", graph, Path(__file__).parent / "data/vidor", [12])
+        longer = replace(graph, num_frames=13)
+        with pytest.raises(BadImage, match=r'video "9000000001": .*expected frame 12, got a clip that ends after 12'):
+            video_frames("vidor", longer, Path(__file__).parent / "data/vidor", [12])
 
 
 class TestTimes:
@@ -173,6 +180,62 @@ class TestBadClips:
             clip_frames(CLIP, [0])
 
 
+class TestDataInfo:
+    @pytest.fixture
+    def look(self, tmp_path, noise):
+        """The folder of PVSG with its first clip replaced; its record has 6 frames of 48 x 32 at 5 a second."""
+        folder = make_folder("pvsg", tmp_path / "pvsg")
+        clip = folder / "data/vidor/videos/9001_0000000001.mp4"
+
+        def run(size=None, number=6, **options):
+            if size is not None:
+                pictures = [picture[: size[1], : size[0]] for picture in noise[:number]]
+                write_clip(tmp_path / "clip.mp4", pictures, "mpeg4", "yuv420p", **options).rename(clip)
+            found = inspect("pvsg", folder, with_video=True)
+            return (
+                clip,
+                found,
+                {entry.what.split()[5]: entry.ids for entry in found.oddities if "clip has" in entry.what},
+            )
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("size", "number", "rate", "odd"),
+        [
+            (None, 6, 5, set()),
+            ((48, 32), 6, 5, set()),
+            ((32, 48), 6, 5, set()),  # players may turn it
+            ((48, 32), 7, 5, set()),  # one frame more
+            ((48, 32), 8, 5, {"length"}),  # two
+            ((64, 32), 6, 5, {"size"}),
+            ((48, 32), 12, 10, {"rate"}),  # twice the frames in the same time
+            ((32, 32), 6, 10, {"size", "rate", "length"}),
+        ],
+    )
+    def test_differences_are_counted_by_video(self, size, number, rate, odd, look):
+        _, found, told = look(size, number, rate=rate)
+        assert told == {word: ["9001_0000000001"] for word in odd} and not any(
+            "clip" in fault for fault in found.faults
+        )
+
+    def test_a_clip_that_cannot_be_opened(self, look, tmp_path):
+        clip, _, _ = look()
+        clip.write_bytes(clip.read_bytes()[:200])
+        _, found, told = look()
+        assert told == {} and sum(state.records for state in found.splits) == 3
+        (fault,) = [fault for fault in found.faults if "cannot be opened" in fault]
+        assert fault.startswith('video "9001_0000000001": ')
+
+    def test_the_command(self, look):
+        clip, _, _ = look((64, 32))
+        folder = clip.parents[3]
+        done = CliRunner().invoke(app, ["data", "info", "pvsg", "--data-dir", str(folder), "--with-video"])
+        assert "1 videos whose clip has another size than the record, in 1 videos" in done.stdout
+        done = CliRunner().invoke(app, ["data", "info", "psg", "--with-video"])
+        assert done.exit_code == 2 and 'with_video: expected a data set with clips, got "psg"' in done.stderr
+
+
 def test_facts():
     facts = clip_facts(CLIP)
     assert (facts.width, facts.height, facts.fps, facts.num_frames) == (48, 32, 5.0, 6)
@@ -243,6 +306,17 @@ class TestRecords:
         (folder / "data" / graph.file_name).unlink()
         with pytest.raises(BadImage, match=r'video "9001_0000000001": expected the clip "vidor/videos/.* got none'):
             video_frames("pvsg", graph, folder, [0])
+
+    @pytest.mark.parametrize("config", ["annotations", "frames"])
+    def test_a_clip_that_is_longer_than_its_record(self, config, folder):
+        """The clip and the files have 6 frames, the record 4: frames 4 and 5 are none of its own, by number or by time."""
+        graph = replace(records("pvsg", folder, config)[0], num_frames=4)
+        assert (
+            len(video_frames("pvsg", graph, folder, [3])) == len(video_frames("pvsg", graph, folder, times=[0.79])) == 1
+        )
+        for asked in ({"indices": [0, 4]}, {"times": [0.8]}, {"indices": [-1]}):
+            with pytest.raises(SgevalError, match='video "9001_0000000001": expected the number of one of 4 frames'):
+                video_frames("pvsg", graph, folder, **asked)
 
     @pytest.mark.parametrize(
         ("asked", "words"),

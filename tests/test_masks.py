@@ -37,6 +37,28 @@ def test_boxes_and_back():
         assert masks.box_of_code(code) == box and masks.mask_of(code).sum() == box[2] * box[3]
 
 
+@pytest.mark.parametrize(
+    ("box", "found"),
+    [
+        (
+            (0.5, 0.5, 1.0, 1.0),
+            (0.0, 0.0, 1.0, 1.0),
+        ),  # the middles 0.5 and 1.5: the first edge is inside, the last is not
+        ((0.5, 1.5, 1.5, 1.0), (0.0, 1.0, 2.0, 1.0)),  # across 0.5 and 1.5 of up to 2.0, down 1.5 of up to 2.5
+        ((0.6, 0.6, 0.8, 0.8), None),  # between the middles
+    ],
+)
+def test_a_box_whose_edge_is_the_middle_of_a_pixel(box, found):
+    assert masks.box_of_code(masks.code_of_box(box, (3, 3))) == found
+
+
+def test_long_numbers():
+    """15 in groups of 5 bits: 15, then groups of 0; "_" is 48 + 15 + 32, "P" 48 + 0 + 32. Seven groups are the most."""
+    assert masks.checked_counts({"size": [3, 5], "counts": "_PPPPP0"}) == [15]
+    with pytest.raises(SgevalError, match="numbers of at most 7 characters, got a longer one"):
+        masks.checked_counts({"size": [3, 5], "counts": "_PPPPPP0"})
+
+
 def test_a_box_outside():
     code = masks.code_of_box((50.0, 50.0, 4.0, 4.0), (8, 6))
     assert not masks.mask_of(code).any() and masks.box_of_code(code) is None

@@ -151,10 +151,6 @@ class TestKept:
         assert graph.source is graph.file_name is graph.frame_files is None and graph.extra["/source/unlisted"]
         assert len(read(whole, "train")) + len(read(whole, "val")) == 2
 
-    def test_the_same_id_twice(self, whole, read):
-        whole["data"].append(whole["data"][0])
-        assert [graph.video_id for graph in read(whole, "train")].count("9001_0000000001") == 2
-
     def test_a_duration_that_is_not_that_of_the_frames(self, whole, read):
         whole["data"][0]["meta"]["duration"] = 1.41  # a frame and more beyond 6/5
         assert read(whole)[0].extra["/duration/differs_from_frames"] == 6 / 5
@@ -203,6 +199,14 @@ def test_faults_name_the_video(path, value, words, whole, read):
     with pytest.raises(SgevalError, match=words) as caught:
         read(whole)
     assert "\n" not in str(caught.value) and "pvsg.json" in str(caught.value)
+
+
+def test_the_same_id_twice(whole, read):
+    whole["data"].append(whole["data"][0])
+    words = r'data\[3\]: expected each video once, got "9001_0000000001" again \(first in .*data\[0\]\)'
+    for split in (None, "val"):  # the one that is asked for does not matter
+        with pytest.raises(SgevalError, match=words):
+            read(whole, split)
 
 
 def test_no_file(tmp_path):

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from sgeval.errors import SgevalError
-from sgeval.readers.filters import clip_boxes, dedupe, drop_crowd, drop_empty, only_listed_predicates
-from sgeval.records import Object, Relation, SceneGraph
+from sgeval.readers.filters import clip_boxes, dedupe, drop_crowd, drop_empty, only_listed_predicates, with_parts
+from sgeval.records import Object, Relation, SceneGraph, VideoGraph
 
 GRAPH = SceneGraph(
     "7",
@@ -92,6 +92,25 @@ def test_only_listed_predicates():
     assert kept(only_listed_predicates(GRAPH)) == [0, 1, 2, 4]
     assert kept(only_listed_predicates(GRAPH, {"on", "near"})) == [1, 3]
     assert only_listed_predicates(GRAPH, {"riding", "near", "on"}) is GRAPH
+
+
+def test_repeats_names_what_is_left():
+    """Relation 0 goes, so 2 repeats 0 now; without 1 as well there is nothing left that 2 repeats."""
+    names = (("squatting on", -1), ("on", 3), ("on", 3), ("by", 4), ("on", 3))
+    relations = tuple(Relation(1, 2, name, predicate_id=number) for name, number in names)
+    extra = {"/relations/2/repeats": 1, "/relations/4/repeats": 1, "/relations/3/note": 1}
+    graph = VideoGraph("7", (), relations, extra=extra)
+    out = only_listed_predicates(graph)
+    assert out.extra == {"/relations/1/repeats": 0, "/relations/3/repeats": 0, "/relations/2/note": 1}
+    assert with_parts(graph, [], [0, 2, 3, 4]).extra == {"/relations/3/repeats": 1, "/relations/2/note": 1}
+    assert with_parts(graph, [], [2, 3]).extra == {"/relations/1/note": 1}
+
+
+def test_dedupe_takes_videos_too():
+    relations = (Relation(1, 2, "on"), Relation(1, 2, "on"), Relation(1, 2, "by"))
+    graph = VideoGraph("7", (), relations, extra={"/relations/1/repeats": 0})
+    assert dedupe(graph, "triplet") == VideoGraph("7", (), relations[1:])
+    assert len(dedupe(graph, "pair_random").relations) == 1
 
 
 def test_drop_crowd():

@@ -65,6 +65,7 @@ class TestOdd:
             ([(4, 9)], "inclusive", None, {}),
             ([(-1, 2)], "exclusive", 6, {"beyond_clip": [0]}),
             ([(5, 3)], "exclusive", 6, {"inverted": [0]}),
+            ([(3, -2)], "exclusive", 6, {"inverted": [0], "beyond_clip": [0]}),  # its end lies before the clip
             ([(5, 4)], "inclusive", 6, {"inverted": [0]}),  # no frame at all, but the source has it backwards
             ([(1, 1)], "exclusive", 6, {"empty": [0]}),
             ([(1, 1)], "inclusive", 6, {}),

@@ -315,7 +315,7 @@ class TestMasks:
     def test_videos_that_come_twice(self, folder):
         row = table(folder, what="masks").to_pylist()[0]
         write(folder, [row, row], what="masks")
-        words = rf'row 1.video_id: expected each video once, got "{SAV}" again \(first in .*, row 0\)'
+        words = rf'row 1: expected each video once, got "{SAV}" again \(first in .*: row 0\)'
         with pytest.raises(SgevalError, match=words):
             list(read_svg2_test(folder, config="masks"))
 
@@ -376,7 +376,7 @@ class TestBadInput:
     def test_a_video_that_comes_twice(self, folder):
         row = table(folder).to_pylist()[0]
         write(folder, [row], "vipseg")
-        words = rf'vipseg/{SHARD}: row 0.video_id: expected each video once, got "{SAV}" again \(first in .*sav/'
+        words = rf'vipseg/{SHARD}: row 0: expected each video once, got "{SAV}" again \(first in .*sav/'
         with pytest.raises(SgevalError, match=words):
             list(read_svg2_test(folder))
 

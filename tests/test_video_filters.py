@@ -7,6 +7,7 @@ from data_kit import FILES, records
 
 from sgeval.errors import SgevalError
 from sgeval.readers import filters, video_filters
+from sgeval.readers.flags import absent_flags, frame_ranges
 from sgeval.records import Object, Relation, TrackPoint, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -78,6 +79,44 @@ def test_visible_only():
     assert raw(found) == [("a", [(2, 3), (6, 6)])] and flags(found) == {}
     with pytest.raises(SgevalError, match='visible_only: video "7": expected fps and a track'):
         video_filters.visible_only(graph(("a", 0, [(1, 6)])))
+
+
+def test_absent_frames_without_tracks():
+    """VidOR's config `annotations`: what nobody can count again stays where spans stay, and goes where they change."""
+    (one, *_) = records("vidor", FILES / "vidor", "annotations")
+    assert one.extra["/relations/0/absent_frames"] == 2
+    assert video_filters.clip_spans(one) == video_filters.drop_odd_spans(one) == one
+    shorter = replace(one, num_frames=10, extra={**one.extra, "/relations/1/absent_frames": 3})
+    found = video_filters.clip_spans(shorter)  # [0, 12) becomes [0, 10), [0, 5) stays
+    assert flags(found) == {"/relations/1/absent_frames": 3, "/relations/2/repeats": 1}
+
+
+def test_absent_frames_where_a_mask_is_missing():
+    """Of frames 0 to 9, 3 has no mask; object 1 is in all other masks, 2 lacks frame 5: of [2, 12] that is one frame."""
+    seen = {1: [0, 1, 2, 4, 5, 6, 7, 8, 9], 2: [0, 1, 2, 4, 6, 7, 8, 9]}
+    masks = tuple(None if number == 3 else f"{number}.png" for number in range(10))
+    found = video_filters.clip_spans(graph(("a", 0, [(2, 12)]), track=seen, mask_files=masks))
+    assert flags(found) == {"/relations/0/absent_frames": 1}
+    stale = graph(("a", 0, [(0, 2)]), track=seen, extra={"/relations/0/absent_frames": 7})
+    assert flags(video_filters.clip_spans(stale)) == {}  # tracks tell it anew
+    everywhere = video_filters.clip_spans(graph(("a", 0, [(2, 12)]), track=seen))
+    assert flags(everywhere) == {"/relations/0/absent_frames": 2}  # of a track that is no mask's, frame 3 counts
+
+
+@pytest.mark.parametrize(
+    ("spans", "ranges", "absent"),
+    [
+        ([(0, 3), (2, 4)], [(0, 5)], 3),  # frames 0 to 4, each once: 1, 2 and 3 lack an end
+        ([(7, 20)], [(7, 10)], 2),  # the clip ends after 9: 8 and 9
+        ([(-3, 1)], [(0, 2)], 1),  # it begins at 0: 1
+        ([(10, 12), (5, 3)], [], None),  # nothing in the clip, and nothing forward
+    ],
+)
+def test_frames_in_the_clip_each_once(spans, ranges, absent):
+    """Object 1 is there in all frames, 2 in 0, 4, 5, 6 and 7."""
+    found = graph(("a", 0, spans), track={1: range(10), 2: [0, 4, 5, 6, 7]})
+    assert frame_ranges(found, found.relations[0]) == ranges
+    assert absent_flags(found).get("/relations/0/absent_frames") == absent
 
 
 def test_flags_move_along_with_what_is_left():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from kit import put_at
 
+from sgeval.data.inspect import inspect
 from sgeval.errors import SgevalError
 from sgeval.readers import vidor
 from sgeval.readers.vidor import read_vidor, read_vidor_file, vidor_files
@@ -218,6 +219,36 @@ def test_a_doubled_key_in_a_file_that_is_sound_otherwise(read):
     text = FIRST_FILE.read_text(encoding="utf-8")
     with pytest.raises(SgevalError, match='got the key "tid" twice'):
         read(text.replace('"tid": 0', '"tid": 0, "tid": 0', 1))
+
+
+class TestTwice:
+    def test_the_same_file_name(self, tmp_path):
+        shutil.copytree(DATA, tmp_path / "vidor")
+        other = tmp_path / "vidor/annotation/validation/9001/9000000001.json"
+        other.parent.mkdir()
+        shutil.copy(FIRST_FILE, other)
+        for split in (None, "train", "val"):
+            with pytest.raises(
+                SgevalError, match=r'9001/9000000001.json: expected each video once, got "9000000001" again'
+            ):
+                read_vidor(tmp_path / "vidor", split)
+
+    def test_the_same_id_in_files_of_other_names(self, tmp_path):
+        shutil.copytree(DATA, tmp_path / "vidor")
+        shutil.copy(FIRST_FILE, tmp_path / "vidor/annotation/training/9000/9000000009.json")
+        with pytest.raises(
+            SgevalError, match=r'000009.json: .* got "9000000001" again \(first in .*/9000000001.json\)'
+        ):
+            list(read_vidor(tmp_path / "vidor", "train"))
+
+    def test_the_same_id_in_both_splits_is_counted(self, tmp_path):
+        """A reader of one split does not see the other one's files; `data info` does."""
+        shutil.copytree(DATA, tmp_path / "vidor")
+        shutil.copy(FIRST_FILE, tmp_path / "vidor/annotation/validation/9000/9000000009.json")
+        found = inspect("vidor", tmp_path / "vidor", with_images=False)
+        odd = {entry.what: (entry.count, entry.ids) for entry in found.oddities}
+        assert odd["videos with an id that came before"] == (1, ["9000000001"])
+        assert [(state.records, state.distinct_ids) for state in found.splits] == [(1, 1), (2, 2)]
 
 
 def test_no_files(tmp_path):

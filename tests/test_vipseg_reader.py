@@ -245,6 +245,22 @@ class TestRaw:
         found = {entry.what: entry.count for entry in inspect("vipseg", folder, config="raw").oddities}
         assert found["instances of a class of stuff, in masks"] == 2  # 150 and 200
 
+    def test_the_last_class_of_stuff(self, folder):
+        """124 is a class itself, the one of id 123, and no first wall of 24."""
+        file = folder / "panoVIPSeg_categories.json"
+        classes = json.loads(file.read_text())
+        file.write_text(json.dumps([*classes, {"id": 123, "name": "road", "isthing": 0, "color": [0, 0, 0]}]))
+        self.put(folder, [[124] * 40] * 24)
+        found = {item.id: item for item in next(read_vipseg(folder, config="raw")).objects}
+        assert (found[124].category, found[124].category_id, found[124].is_thing) == ("road", 123, False)
+
+    def test_frames_in_the_order_of_their_numbers(self, folder):
+        """Names need not be of one length: 9 comes before 10 and 100."""
+        for stem, number in zip(STEMS, ("100", "9", "10"), strict=True):
+            (folder / f"VIPSeg/imgs/{C}/{stem}.jpg").rename(folder / f"VIPSeg/imgs/{C}/{number}.jpg")
+        (graph,) = read_vipseg(folder, "test", config="raw")
+        assert graph.frame_files == tuple(f"imgs/{C}/{number}.jpg" for number in (9, 10, 100))
+
     @pytest.mark.parametrize("value", [125 * 100, 3, 400, 65535])
     def test_a_class_that_is_not_in_the_list(self, value, folder):
         self.put(folder, [[value] * 40] * 24)
@@ -303,7 +319,7 @@ class TestRaw:
     @pytest.mark.parametrize("lines", [f"{C}\n{C}\n", f"{C}\n\n{A}"])
     def test_a_clip_that_comes_twice(self, lines, folder):
         (folder / "VIPSeg/test.txt").write_text(lines)
-        with pytest.raises(SgevalError, match=r"test.txt: expected each clip once, got .* again \(first in .*txt\)"):
+        with pytest.raises(SgevalError, match=r"test.txt: expected each video once, got .* again \(first in .*txt\)"):
             read_vipseg(folder, "val", config="raw")
 
     def test_nothing_stale(self, folder, tmp_path):
@@ -334,6 +350,10 @@ class TestForm720p:
         turned(whole)
         file.write_text(json.dumps(whole))
         assert next(read_vipseg(folder)) == OF_720P
+
+    def test_tracks_go_in_the_order_of_frames(self, read):
+        """Whatever the order of annotations: points, areas and the order of objects are those of the first test."""
+        assert read(lambda whole: whole["annotations"][0]["annotations"].reverse())[0] == OF_720P
 
     def test_frames_without_annotations_move_nothing(self, read):
         def change(whole):
@@ -434,14 +454,14 @@ class TestForm720p:
         assert "\n" not in str(caught.value) and "panoptic_gt_VIPSeg" in str(caught.value)
 
     def test_videos_that_come_twice(self, folder, read):
-        with pytest.raises(SgevalError, match=rf'expected each clip once, got "{A}" again \(first in .*train.json'):
+        with pytest.raises(SgevalError, match=rf'expected each video once, got "{A}" again \(first in .*train.json'):
             read(lambda whole: whole["videos"].append(whole["videos"][0]))
         shutil.copy(folder / "VIPSeg_720P/panoptic_gt_VIPSeg.json", folder / TRAIN)
-        with pytest.raises(SgevalError, match=rf'expected each clip once, got "{B}" again'):
+        with pytest.raises(SgevalError, match=rf'expected each video once, got "{B}" again'):
             read_vipseg(folder)
 
     def test_annotations_that_come_twice(self, read):
-        with pytest.raises(SgevalError, match=rf'annotations\[1\]: expected each clip once, got "{A}" again'):
+        with pytest.raises(SgevalError, match=rf'annotations\[1\]: expected each video once, got "{A}" again'):
             read(lambda whole: whole["annotations"].append(whole["annotations"][0]))
 
     @pytest.mark.parametrize(

@@ -63,13 +63,15 @@ def info(
     image_dir: Images = None,
     with_images: WithImages = True,
     with_masks: WithMasks = False,
+    with_video: WithVideo = False,
     reader: Reader = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a data set is made of and where to get it; with --data-dir, whether a folder is whole.
 
     A folder is read through: counts are held against the published ones, sizes and sums too where they are known, and
-    pictures that are missing or empty are listed by id. Exit code 2 when something is amiss. Nothing is downloaded.
+    pictures that are missing or empty are listed by id. --with-video also opens each clip and holds its size, rate and length
+    against its record. Exit code 2 when something is amiss. Nothing is downloaded.
 
     Examples: `sgeval data info` · `sgeval data info psg` · `sgeval data info psg --data-dir psg/ --with-masks`
     """
@@ -88,6 +90,7 @@ def info(
         image_dir=image_dir,
         with_images=with_images,
         with_masks=with_masks,
+        with_video=with_video,
         **key_values(reader, "--reader"),
     )
     if as_json:

@@ -38,7 +38,11 @@ def video_frames(
     size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
     if graph.frame_files is not None:
         place.check_frames(graph)
-        return [_file(place, graph, index, size) for index in (_numbers(graph, times) if indices is None else indices)]
+        numbers = _numbers(graph, times) if indices is None else indices
+        _check(graph, numbers)
+        return [_file(place, graph, index, size) for index in numbers]
+    if graph.num_frames is not None and (indices is not None or graph.fps is not None):
+        _check(graph, _numbers(graph, times) if indices is None else indices)
     path = place.clip(graph)
     if path is None:
         raise BadImage(f"{label(graph)}: expected the clip {shown(graph.file_name)} at {place.tried('clip')}, got none")
@@ -59,14 +63,23 @@ def _numbers(graph: VideoGraph, times: Sequence[float] | None) -> list[int]:
     return [math.floor((time + SAME_TIME) * graph.fps) for time in times or ()]
 
 
+def _check(graph: VideoGraph, numbers: Sequence[int]) -> None:
+    """Raise `SgevalError` for a number that is none of the record's frames, whatever files or clip hold beyond them."""
+    known = [
+        count
+        for count in (graph.num_frames, None if graph.frame_files is None else len(graph.frame_files))
+        if count is not None
+    ]
+    for index in numbers:
+        if type(index) is not int or not 0 <= index < min(known):
+            raise SgevalError(f"{label(graph)}: expected the number of one of {min(known)} frames, got {shown(index)}")
+
+
 def _file(place: Place, graph: VideoGraph, index: int, size: tuple[int, int] | None) -> Image.Image:
-    names = graph.frame_files or ()
-    if type(index) is not int or not 0 <= index < len(names):
-        raise SgevalError(f"{label(graph)}: expected the number of one of {len(names)} frames, got {shown(index)}")
     path = place.frame(graph, index)
     if path is None:
-        tried = place.tried()
-        raise BadImage(f"{label(graph)}: expected frame {index}, {shown(names[index])}, at {tried}, got none")
+        name, tried = (graph.frame_files or ())[index], place.tried()
+        raise BadImage(f"{label(graph)}: expected frame {index}, {shown(name)}, at {tried}, got none")
     try:
         return load_image(path, size)
     except BadImage as fault:

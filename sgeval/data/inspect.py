@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgeval.clips import clip_differences, clip_facts
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet, SourceFile
 from sgeval.data.pictures import Place, place_of
-from sgeval.errors import SgevalError, one_line
+from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.progress import bar
 from sgeval.readers.flags import flag_words
-from sgeval.records import Graph, VideoGraph
+from sgeval.records import Graph, VideoGraph, label
 
 BLOCK = 2**20
 
@@ -81,17 +82,23 @@ def inspect(
     image_dir: str | Path | None = None,
     with_images: bool = True,
     with_masks: bool = False,
+    with_video: bool = False,
     **reader: Any,
 ) -> Inspection:
     """Look at a data set's folder; without `data_dir`, only say which files it takes.
 
     Every record of every split is read and each of its pictures looked for, by name: pictures are not opened, folders not
-    listed. Of a video that means its frames, where the config names them, else its clip. Faults are gathered, not raised;
+    listed. Of a video that means its frames, where the config names them, else its clip. `with_video` looks for the clip in
+    any case and opens it, through PyAV: clips of another size, rate or length than their record are counted as odd.
+
+    Faults are gathered, not raised;
     `SgevalError` is for unknown names and folders of pictures that are none.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     reading.check_options(found, reader)
+    if with_video and not found.clips:
+        raise SgevalError(f"with_video: expected a data set with clips, got {shown(name)}")
     out = Inspection(name, config, None if data_dir is None else str(data_dir))
     out.files = [_file_state(file, data_dir) for file in found.files_of(config)]
     if data_dir is None:
@@ -109,7 +116,7 @@ def inspect(
         out.faults = out.faults or [str(fault)]
         return out
     try:
-        _count(out, found, place, reader, (with_images, with_masks))
+        _count(out, found, place, reader, (with_images, with_masks, with_video))
     except SgevalError as fault:
         out.faults.append(str(fault))
         return out
@@ -145,19 +152,23 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any], parts: tuple[bool, bool]) -> None:
+def _count(
+    out: Inspection, found: DataSet, place: Place, reader: dict[str, Any], parts: tuple[bool, bool, bool]
+) -> None:
     assert out.data_dir is not None
     published = found.published.get(out.config, {})
     is_closed = found.kind == "video" and "predicates" in reading.classes(found.name, out.data_dir, out.config)
+    every: set[str] = set()
     for split in found.configs[out.config]:
         number, ids = 0, set()
         records = reading.read(found.name, out.data_dir, out.config, split, **reader)
         total = reading.known_count(found, out.data_dir, out.config, split)
         for graph in bar(records, f"{found.name} {split}", "record", total):
             number += 1
-            if isinstance(graph, VideoGraph) and graph.key in ids:
+            if isinstance(graph, VideoGraph) and graph.key in every:
                 _note(out, "videos with an id that came before", graph)
             ids.add(graph.key)
+            every.add(graph.key)
             _look_for_files(out, place, graph, *parts)
             if isinstance(graph, VideoGraph):
                 _note_oddities(out, graph, is_closed)
@@ -168,8 +179,10 @@ def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any]
             out.faults.append(f"{rest:,} records are in no split, so no split holds them")
 
 
-def _look_for_files(out: Inspection, place: Place, graph: Graph, with_images: bool, with_masks: bool) -> None:
-    clips = with_images and isinstance(graph, VideoGraph) and graph.frame_files is None
+def _look_for_files(
+    out: Inspection, place: Place, graph: Graph, with_images: bool, with_masks: bool, with_video: bool
+) -> None:
+    clips = with_video or (with_images and isinstance(graph, VideoGraph) and graph.frame_files is None)
     try:
         files = list(place.files(graph, images=with_images, masks=with_masks, clips=clips))
     except SgevalError as fault:
@@ -183,8 +196,20 @@ def _look_for_files(out: Inspection, place: Place, graph: Graph, with_images: bo
             (out.missing_maps if is_map else out.missing_pictures).append((graph.key, file.name))
         elif not is_map:
             out.n_pictures += 1
+            if with_video and file.what == "clip" and isinstance(graph, VideoGraph):
+                _look_into_clip(out, graph, file.path)
     if with_images and isinstance(graph, VideoGraph) and place.beyond(graph) is not None:
         _note(out, "videos with more frames on the disk than num_frames", graph)
+
+
+def _look_into_clip(out: Inspection, graph: VideoGraph, path: Path) -> None:
+    try:
+        facts = clip_facts(path)
+    except BadImage as fault:
+        out.faults.append(f"{label(graph)}: {fault}")
+        return
+    for word in clip_differences(graph, facts):
+        _note(out, f"videos whose clip has another {word} than the record", graph)
 
 
 def _note_oddities(out: Inspection, graph: VideoGraph, is_closed: bool) -> None:

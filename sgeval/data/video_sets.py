@@ -61,6 +61,8 @@ def _open_classes(data_dir: Path, config: str) -> Classes:
     return {}
 
 
+_OF_LISTS = "clips of the split train; those of the others are in `VIPSeg/val.txt` and `VIPSeg/test.txt`"
+
 VIDEO_SETS: dict[str, DataSet] = {
     "pvsg": DataSet(
         name="pvsg",
@@ -140,12 +142,12 @@ VIDEO_SETS: dict[str, DataSet] = {
             ),
             SourceFile(
                 vipseg_form.LISTS,
-                "clips of the splits, where the file above is one for all splits",
+                f"{_OF_LISTS}, where the file above is one for all splits",
                 WHERE["vipseg"],
                 ("720p",),
                 needed=False,
             ),
-            SourceFile(vipseg_form.LISTS, "clips of the splits, val.txt and test.txt too", WHERE["vipseg"], ("raw",)),
+            SourceFile(vipseg_form.LISTS, _OF_LISTS, WHERE["vipseg"], ("raw",)),
             SourceFile(vipseg_form.CATEGORIES, "classes", WHERE["vipseg_code"], ("raw",)),
             SourceFile(
                 ("VIPSeg/panomasks/*/*.png", "panomasks/*/*.png"),

@@ -30,7 +30,8 @@ def facts_text(found: DataSet) -> str:
     """What a card says that is a matter of record: licence, sources, counts, faults, citation."""
     files: dict[str, None] = {}
     for file in found.files:
-        files.setdefault(f"`{file.names[0]}`: {file.what}. From {file.where}.", None)
+        configs = f" (config {', '.join(file.configs)})" if file.configs else ""
+        files.setdefault(f"`{file.names[0]}`{configs}: {file.what}. From {file.where}.", None)
     counts = [
         f"| `{config}` | {'all splits together' if split == 'all' else f'`{split}`'} | {number:,} |"
         for config, by_split in found.published.items()

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Literal, TypeVar, get_args
 
 from sgeval.errors import SgevalError, one_of, shown
+from sgeval.readers.flags import repeats
 from sgeval.records import Box, SceneGraph, VideoGraph
 
 G = TypeVar("G", SceneGraph, VideoGraph)
@@ -25,12 +26,12 @@ def drop_empty(graphs: Iterable[G]) -> Iterator[G]:
     return (graph for graph in graphs if graph.relations)
 
 
-def dedupe(graph: SceneGraph, how: Dedupe, *, seed: int = 0) -> SceneGraph:
+def dedupe(graph: G, how: Dedupe, *, seed: int = 0) -> G:
     """The record with fewer repeated relations.
 
     "triplet": of relations with the same ends and predicate the first stays. "pair_random": of all relations of an ordered
     pair one stays, drawn with equal chances (a predicate said twice has two), as published training code does; the
-    draw rests on the seed and the image id alone, whatever is read before. "none": all stay.
+    draw rests on the seed and the record's id alone, whatever is read before. "none": all stay.
 
     >>> from sgeval.records import Relation
     >>> graph = SceneGraph("7", relations=(Relation(0, 1, "on"), Relation(0, 1, "on"), Relation(1, 0, "on")))
@@ -40,10 +41,10 @@ def dedupe(graph: SceneGraph, how: Dedupe, *, seed: int = 0) -> SceneGraph:
     one_of("dedupe", how, get_args(Dedupe))
     groups: dict[tuple[Any, ...], list[int]] = {}
     for position, relation in enumerate(graph.relations):
-        pair = (relation.subject_id, relation.object_id)
+        pair: tuple[Any, ...] = (relation.subject_id, relation.object_id)
         key = pair if how == "pair_random" else (*pair, relation.predicate) if how == "triplet" else (position,)
         groups.setdefault(key, []).append(position)
-    random = Random(f"{seed}:{graph.image_id}")
+    random = Random(f"{seed}:{graph.key}")
     staying = [random.choice(group) if how == "pair_random" else group[0] for group in groups.values()]
     return with_parts(graph, range(len(graph.objects)), sorted(staying))
 
@@ -115,22 +116,33 @@ def _clipped(box: Box, width: int, height: int) -> Box | None:
 
 
 def with_parts(graph: G, objects: Sequence[int], relations: Sequence[int]) -> G:
-    """The record with the objects and relations at these positions; what `extra` says of them by pointer moves along."""
+    """The record with the objects and relations at these positions; what `extra` says of them by pointer moves along.
+
+    A flag `repeats` of a video holds a position itself: it names the first relation that is left of its triplet, and goes
+    where it would name its own.
+    """
     if len(objects) == len(graph.objects) and len(relations) == len(graph.relations):
         return graph
     moved = {
         "objects": {old: new for new, old in enumerate(objects)},
         "relations": {old: new for new, old in enumerate(relations)},
     }
+    left = tuple(graph.relations[position] for position in relations)
+    extra = _moved(graph.extra, moved)
+    if isinstance(graph, VideoGraph):
+        flags = {f"/relations/{number}/repeats" for number in range(len(left))} & extra.keys()
+        now = repeats(left) if flags else {}
+        extra = {key: now.get(key, value) for key, value in extra.items() if key not in flags or key in now}
     return replace(
         graph,
         objects=tuple(graph.objects[position] for position in objects),
-        relations=tuple(graph.relations[position] for position in relations),
-        extra=_moved(graph.extra, moved),
+        relations=left,
+        extra=extra,
     )
 
 
 def _moved(extra: Mapping[str, Any], moved: Mapping[str, Mapping[int, int]]) -> dict[str, Any]:
+    """The extras of what is kept, under its new position."""
     out = {}
     for key, value in extra.items():
         steps = key.split("/")

@@ -65,10 +65,21 @@ def relation_flags(relations: Sequence[Relation], *, end: SpanEnd, length: float
     {'/relations/0/beyond_clip': [0], '/relations/1/inverted': [0], '/relations/1/repeats': 0}
     """
     flags: dict[str, Any] = {}
-    first: dict[tuple[int, int, str], int] = {}
     for number, relation in enumerate(relations):
         for word, positions in odd_spans(relation.raw_spans or (), end=end, length=length).items():
             flags[f"/relations/{number}/{word}"] = positions
+    return {**flags, **repeats(relations)}
+
+
+def repeats(relations: Sequence[Relation]) -> dict[str, int]:
+    """The flags of relations whose triplet an earlier one has: its position.
+
+    >>> repeats([Relation(1, 2, "on"), Relation(2, 1, "on"), Relation(1, 2, "on")])
+    {'/relations/2/repeats': 0}
+    """
+    flags: dict[str, int] = {}
+    first: dict[tuple[int, int, str], int] = {}
+    for number, relation in enumerate(relations):
         earlier = first.setdefault((relation.subject_id, relation.object_id, relation.predicate), number)
         if earlier != number:
             flags[f"/relations/{number}/repeats"] = earlier

@@ -21,9 +21,10 @@ from typing import Any, Literal, get_args
 from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers.flags import relation_flags
-from sgeval.readers.place import MOST_FRAMES, Place, is_kind, is_number, pointer_step, quoted
+from sgeval.readers.place import MOST_FRAMES, Place, is_kind, is_number, quoted
+from sgeval.readers.video_form import Once, rate, rest, video_id_of, whole_number
 from sgeval.records import Object, Relation, VideoGraph
-from sgeval.spans import FASTEST, SLOWEST, to_seconds
+from sgeval.spans import to_seconds
 
 PvsgConfig = Literal["annotations", "frames", "masks"]
 
@@ -32,7 +33,7 @@ SPLITS = ("train", "val")
 SOURCES = ("vidor", "epic_kitchen", "ego4d")
 TEXTS = ("captions", "qa_pairs", "summary")
 KNOWN = {
-    "": ("video_id", "meta", "objects", "relations"),
+    "": ("video_id", "meta", "objects", "relations", *TEXTS),
     "meta": ("height", "width", "fps", "duration", "num_frames"),
     "objects": ("object_id", "category", "is_thing"),
 }
@@ -113,7 +114,11 @@ class _Source:
         self.category_ids = _ranks(self.classes.categories)
         self.predicate_ids = _ranks(self.classes.predicates)
         self.split_of = _splits(place, whole)
-        self.video_ids = [_video_id(place.at(f"data[{index}]"), record) for index, record in enumerate(self.data)]
+        videos = Once()
+        self.video_ids = [
+            videos.add(video_id_of(place.at(f"data[{index}]"), record), f"{path}: data[{index}]")
+            for index, record in enumerate(self.data)
+        ]
 
     def graph(self, index: int, config: str) -> VideoGraph:
         """The record at a position of `data`."""
@@ -122,14 +127,15 @@ class _Source:
         source = self.split_of.get(video_id, (None, None))[0]
         meta = _Meta.of(place.at(".meta"), place.get(record, "meta", "an object", dict))
         extra = {
-            **_rest(place, "", record, KNOWN[""]),
-            **_rest(place.at(".meta"), "/meta", record["meta"], KNOWN["meta"]),
+            **{key: place.at(f".{key}").any_json(record[key]) for key in TEXTS if key in record},
+            **rest(place, "", record, KNOWN[""]),
+            **rest(place.at(".meta"), "/meta", record["meta"], KNOWN["meta"]),
         }
         objects = place.get(record, "objects", "a list of objects", list)
         built = tuple(self._object(place.at(f".objects[{at}]"), item) for at, item in enumerate(objects))
         for at, item in enumerate(objects):
             kept = {key: value for key, value in item.items() if (key, value) != ("status", [])}
-            extra |= _rest(place.at(f".objects[{at}]"), f"/objects/{at}", kept, KNOWN["objects"])
+            extra |= rest(place.at(f".objects[{at}]"), f"/objects/{at}", kept, KNOWN["objects"])
         ids = {item.id for item in built}
         if len(ids) < len(built):
             raise place.at(".objects").fault("each object_id once", [item.id for item in built])
@@ -205,17 +211,12 @@ class _Meta:
     @classmethod
     def of(cls, place: Place, meta: Mapping[str, Any]) -> "_Meta":
         """The checked `meta` of a record."""
-        fps = place.get(meta, "fps", "frames a second", (int, float))
-        if not SLOWEST <= fps <= FASTEST:
-            raise place.at(".fps").fault(f"frames a second from {SLOWEST} to {FASTEST:,.0f}", fps)
-        num_frames = place.get(meta, "num_frames", "a whole number", int)
-        if not 0 <= num_frames <= MOST_FRAMES:
-            raise place.at(".num_frames").fault(f"a whole number from 0 to {MOST_FRAMES:,}", num_frames)
+        fps, num_frames = rate(place, meta), whole_number(place, meta, "num_frames", 0, MOST_FRAMES)
         duration = meta.get("duration")
         if duration is not None and not (is_number(duration) and duration >= 0):
             raise place.at(".duration").fault("a number of seconds, or none", duration)
         width, height = (place.pixels(dict(meta), side) for side in ("width", "height"))
-        return cls(width, height, float(fps), num_frames, None if duration is None else float(duration))
+        return cls(width, height, fps, num_frames, None if duration is None else float(duration))
 
 
 def _flags(source: str | None, meta: _Meta) -> dict[str, Any]:
@@ -246,13 +247,6 @@ def _splits(place: Place, whole: Any) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _video_id(place: Place, record: Any) -> str:
-    video_id: str = place.get(record, "video_id", "a text that is not empty", str)
-    if not video_id.strip():
-        raise place.at(".video_id").fault("a text that is not empty", video_id)
-    return video_id
-
-
 def _names(place: Place, owner: dict[str, Any], key: str) -> tuple[str, ...]:
     place.get(owner, key, "a list of names", list)
     return place.texts(owner, key)
@@ -267,12 +261,3 @@ def _span(place: Place, span: Any) -> tuple[float, float]:
     if not isinstance(span, list) or len(span) != 2 or not all(is_kind(end, int) and abs(end) < 2**31 for end in span):
         raise place.fault("[start, end] as two numbers of frames", span)
     return float(span[0]), float(span[1])
-
-
-def _rest(place: Place, pointer: str, item: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """What has no column, by JSON pointer; the texts on a whole video by their key."""
-    return {
-        key if not pointer and key in TEXTS else f"{pointer}/{pointer_step(key)}": place.at(f".{key}").any_json(value)
-        for key, value in item.items()
-        if key not in known
-    }

@@ -1,11 +1,11 @@
 """What may be left out of SSG, by name: the steps of the authors' released reader, each on its own."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
+from sgeval.readers.filters import with_parts
 from sgeval.records import SceneGraph
 
 SsgExclusion = Literal[
@@ -41,17 +41,12 @@ def _parts_left(graph: SceneGraph, without: frozenset[str]) -> SceneGraph:
         if {relation.subject_id, relation.object_id} <= ids
         and not ("contacts_without_frame" in without and graph.extra.get(f"/relations/{at}/framed") is False)
     ]
-    kept = [graph.objects[at] for at in objects]
-    if "state_and_purpose" in without:
-        kept[1:] = [
-            replace(item, roles=tuple(role for role in item.roles if role.role not in UNEVEN)) for item in kept[1:]
-        ]
-    return replace(
-        graph,
-        objects=tuple(kept),
-        relations=tuple(graph.relations[at] for at in relations),
-        extra=_moved(graph.extra, {"objects": objects, "relations": relations}),
-    )
+    left = with_parts(graph, objects, relations)
+    if "state_and_purpose" not in without:
+        return left
+    person, rest = left.objects[:1], left.objects[1:]
+    even = (replace(item, roles=tuple(role for role in item.roles if role.role not in UNEVEN)) for item in rest)
+    return replace(left, objects=(*person, *even))
 
 
 def _kinds(graph: SceneGraph, position: int) -> set[str]:
@@ -69,18 +64,6 @@ def _kinds(graph: SceneGraph, position: int) -> set[str]:
         "only_other_relationship": contacts == ["other_relationship"],
     }
     return {name for name, is_so in is_kind.items() if is_so}
-
-
-def _moved(extra: Mapping[str, Any], kept: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    """The extras of what is kept, under its new position."""
-    moved: dict[str, Any] = {}
-    for pointer, value in extra.items():
-        step = re.match(r"/(objects|relations)/(\d+)/", pointer)
-        if step is None:
-            moved[pointer] = value
-        elif int(step[2]) in kept[step[1]]:
-            moved[f"/{step[1]}/{kept[step[1]].index(int(step[2]))}/{pointer[step.end() :]}"] = value
-    return moved
 
 
 def _lacks(graph: SceneGraph) -> set[str]:

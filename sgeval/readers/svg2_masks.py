@@ -13,6 +13,7 @@ from sgeval.images import MAX_PIXELS
 from sgeval.masks import box_of_code
 from sgeval.readers.parquet import Columns, row_counts, rows
 from sgeval.readers.place import MOST_FRAMES, Place
+from sgeval.readers.video_form import Once, whole_number
 from sgeval.records import Box, Object, TrackPoint, VideoGraph
 
 COLUMNS: Columns = {
@@ -54,16 +55,14 @@ class MaskRows:
 
     def _index(self) -> dict[str, tuple[Path, int, int, int]]:
         places: dict[str, tuple[Path, int, int, int]] = {}
+        videos = Once()
         for path in self.paths:
             in_file = 0
             for group in range(len(row_counts(path, COLUMNS))):
                 for in_group, row in enumerate(rows(path, COLUMNS, ("video_id",), group=group, at_once=1_000)):
                     place = Place(path).at(f"row {in_file}")
                     video_id = place.get(row, "video_id", "a text", str)
-                    if video_id in places:
-                        hint = f" again (first in {places[video_id][0]}, row {places[video_id][3]})"
-                        raise place.at(".video_id").fault("each video once", video_id, hint)
-                    places[video_id] = (path, group, in_group, in_file)
+                    places[videos.add(video_id, f"{path}: row {in_file}")] = (path, group, in_group, in_file)
                     in_file += 1
         return places
 
@@ -75,9 +74,9 @@ def with_masks(graph: VideoGraph, masks: MaskRows) -> VideoGraph:
     if found is None:
         return replace(graph, extra={**graph.extra, "/masks/missing": True})
     place, row = found
-    n_objects = _whole(place, row, "num_objects", 0, MOST_OBJECTS)
-    n_frames = _whole(place, row, "num_frames", 0, MOST_FRAMES)
-    height, width = (_whole(place, row, name, 1, MAX_PIXELS) for name in ("mask_height", "mask_width"))
+    n_objects = whole_number(place, row, "num_objects", 0, MOST_OBJECTS)
+    n_frames = whole_number(place, row, "num_frames", 0, MOST_FRAMES)
+    height, width = (whole_number(place, row, name, 1, MAX_PIXELS) for name in ("mask_height", "mask_width"))
     if height * width > MAX_PIXELS:
         raise place.fault(f"masks of at most {MAX_PIXELS:,} pixels", [width, height])
     codes = place.get(row, "counts", "a list of texts", list)
@@ -123,10 +122,3 @@ def _tracks(
         if box is not None:
             tracks.setdefault(number, []).append(TrackPoint(frame, box, {"size": [*size], "counts": text}))
     return tracks
-
-
-def _whole(place: Place, row: Any, key: str, least: int, most: int) -> int:
-    value: int = place.get(row, key, "a whole number", int)
-    if not least <= value <= most:
-        raise place.at(f".{key}").fault(f"a whole number from {least:,} to {most:,}", value)
-    return value

@@ -26,6 +26,7 @@ from sgeval.readers.flags import relation_flags
 from sgeval.readers.parquet import Columns, row_counts, rows
 from sgeval.readers.place import LARGEST, Place, is_kind, is_number, pointer_step
 from sgeval.readers.svg2_masks import MaskRows, with_masks
+from sgeval.readers.video_form import Once, video_id_of
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -85,20 +86,14 @@ def _files(data_dir: Path, split: str | None, pattern: str) -> list[Path]:
 
 
 def _read(files: list[Path], masks: list[Path], config: str, first: int, last: int | None) -> Iterator[VideoGraph]:
-    seen: dict[str, Place] = {}
+    videos = Once()
     of_part = {
         path.parent.name: MaskRows([each for each in masks if each.parent.name == path.parent.name]) for path in files
     }
     numbered = ((path, number, row) for path in files for number, row in enumerate(rows(path, COLUMNS)))
     for position, (path, number, row) in enumerate(islice(numbered, last)):
         place = Place(path).at(f"row {number}")
-        video_id = place.get(row, "video_id", "a text that is not empty", str)
-        if not video_id.strip():
-            raise place.at(".video_id").fault("a text that is not empty", video_id)
-        if video_id in seen:
-            hint = f" again (first in {seen[video_id].path}, {seen[video_id].where})"
-            raise place.at(".video_id").fault("each video once", video_id, hint)
-        seen[video_id] = place
+        video_id = videos.add(video_id_of(place, row), f"{path}: row {number}")
         if position >= first:
             graph = _graph(place.at(f" (video_id {shown(video_id)})"), path.parent.name, row)
             yield with_masks(graph, of_part[path.parent.name]) if config == "masks" else graph

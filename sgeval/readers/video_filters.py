@@ -2,6 +2,9 @@
 
 Each takes a record and gives a new one. A relation that is left without spans goes. `raw_spans` follow the spans, in the
 numbers of the source, and the flags in `extra` are made anew; what else `extra` says of relations moves along with them.
+
+`absent_frames` takes the frames of each object: without tracks it stays as it was for relations whose spans stay, and goes
+where they change, since nobody can tell then. With tracks drawn from masks, frames without a mask do not count.
 """
 
 from collections.abc import Callable, Sequence
@@ -109,9 +112,16 @@ def _kept(graph: VideoGraph, of: Callable[[Span], Span | None]) -> VideoGraph:
 def _with_spans(graph: VideoGraph, spans: Sequence[tuple[Span, ...]]) -> VideoGraph:
     """The record with new spans for its relations. One that had no spans to begin with stays."""
     staying = [at for at, relation in enumerate(graph.relations) if spans[at] or not relation.spans]
-    changed = tuple(_changed(graph, relation, new) for relation, new in zip(graph.relations, spans, strict=True))
-    graph = with_parts(replace(graph, relations=changed), range(len(graph.objects)), staying)
-    return replace(graph, extra={**_without_flags(graph), **_flags(graph)})
+    relations = tuple(_changed(graph, relation, new) for relation, new in zip(graph.relations, spans, strict=True))
+    has_tracks = bool(graph.objects) and graph.fps is not None and all(item.track is not None for item in graph.objects)
+    old = {
+        f"/relations/{at}/absent_frames"
+        for at, relation in enumerate(relations)
+        if has_tracks or relation.spans != graph.relations[at].spans
+    }
+    extra = {key: value for key, value in graph.extra.items() if key not in old and not _is_of_spans(key)}
+    graph = with_parts(replace(graph, relations=relations, extra=extra), range(len(graph.objects)), staying)
+    return replace(graph, extra={**graph.extra, **_flags(graph, has_tracks)})
 
 
 def _changed(graph: VideoGraph, relation: Relation, spans: tuple[Span, ...]) -> Relation:
@@ -123,13 +133,17 @@ def _changed(graph: VideoGraph, relation: Relation, spans: tuple[Span, ...]) -> 
     return replace(relation, spans=spans, raw_spans=raw)
 
 
-def _without_flags(graph: VideoGraph) -> dict[str, Any]:
-    of_relations = set(RELATION_FLAGS.values())
-    return {key: value for key, value in graph.extra.items() if flag_words(key) not in of_relations}
+def _is_of_spans(key: str) -> bool:
+    """Whether a key of `extra` is a flag that spans and triplets alone give."""
+    words = flag_words(key)
+    return words in RELATION_FLAGS.values() and words != RELATION_FLAGS["absent_frames"]
 
 
-def _flags(graph: VideoGraph) -> dict[str, Any]:
+def _flags(graph: VideoGraph, has_tracks: bool) -> dict[str, Any]:
     length = graph.num_frames if graph.span_unit == "frame" else graph.duration
     odd = relation_flags(graph.relations, end=graph.span_end or "exclusive", length=length)  # type: ignore[arg-type]
-    has_tracks = bool(graph.objects) and all(item.track is not None for item in graph.objects)
-    return {**odd, **(absent_flags(graph) if has_tracks and graph.fps is not None else {})}
+    if not has_tracks:
+        return odd
+    masks = graph.mask_files
+    known = None if masks is None else [frame for frame, name in enumerate(masks) if name is not None]
+    return {**odd, **absent_flags(graph, known=known)}

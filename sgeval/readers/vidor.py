@@ -27,6 +27,7 @@ from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers.flags import absent_flags, relation_flags
 from sgeval.readers.json_records import typed_block
 from sgeval.readers.place import Place
+from sgeval.readers.video_form import Once
 from sgeval.readers.vidor_form import Instance, Point, Video, odd_video
 from sgeval.records import Object, Relation, TrackPoint, VideoGraph
 from sgeval.spans import to_seconds
@@ -63,20 +64,34 @@ def read_vidor(
     """
     one_of("config", config, get_args(VidorConfig))
     files = vidor_files(data_dir, split)
-    return (read_vidor_file(path, config=config) for path in files[slice(*(part or (None,)))])
+    return _read(files[slice(*(part or (None,)))], config)
+
+
+def _read(files: list[Path], config: VidorConfig) -> Iterator[VideoGraph]:
+    videos = Once()
+    for path in files:
+        graph = read_vidor_file(path, config=config)
+        videos.add(graph.video_id, str(path))
+        yield graph
 
 
 def vidor_files(data_dir: str | Path, split: str | None = None) -> list[Path]:
-    """The annotation files of a split, by name. Raises `SgevalError` as `read_vidor`."""
+    """The annotation files of a split, by name. Raises `SgevalError` as `read_vidor`, and where two files of either split
+    have one name, which is the video's id."""
     if split is not None:
         one_of("split", split, SPLITS, ", or none")
     folder = Path(data_dir)
-    found = {name: sorted((folder / "annotation" / below).glob("*/*.json")) for name, below in FOLDERS.items()}
+    found = {
+        name: [path for path in sorted((folder / "annotation" / below).glob("*/*.json")) if path.name[0] != "."]
+        for name, below in FOLDERS.items()
+    }  # a Mac adds hidden files to archives
     if not any(found.values()):
         expected = f"annotation/training/*/*.json or annotation/validation/*/*.json, from {SOURCE}"
         raise SgevalError(f"data_dir: expected a folder that holds {expected}, got {one_line(str(folder))}")
-    files = [path for name in SPLITS if split in (name, None) for path in found[name]]
-    return [path for path in files if not path.name.startswith(".")]  # what a Mac adds to archives
+    videos = Once()
+    for path in (*found["train"], *found["val"]):
+        videos.add(path.stem, str(path))
+    return [path for name in SPLITS if split in (name, None) for path in found[name]]
 
 
 def read_vidor_file(path: str | Path, *, config: VidorConfig = "annotations") -> VideoGraph:

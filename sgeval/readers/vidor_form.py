@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from sgeval.readers.place import LARGEST, MOST_FRAMES, MOST_PIXELS, Place, is_kind, is_number, pointer_step
+from sgeval.readers.place import LARGEST, MOST_FRAMES, MOST_PIXELS, Place, is_kind, is_number
+from sgeval.readers.video_form import rate, rest, video_id_of, whole_number
 from sgeval.spans import FASTEST, SLOWEST
 
 Tid = Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -89,9 +90,7 @@ def odd_video(place: Place, whole: Any) -> tuple[Video, dict[str, Any]]:
     does not allow."""
     extra: dict[str, Any] = {}
     place.checked(whole, "an object with video_id, trajectories and relation_instances", dict)
-    video_id = place.get(whole, "video_id", "a text that is not empty", str)
-    if not video_id.strip():
-        raise place.at(".video_id").fault("a text that is not empty", video_id)
+    video_id = video_id_of(place, whole)
     _keep(extra, place, "", whole)
     sides = {side: place.pixels(whole, side) for side in ("width", "height")}
     for side, value in sides.items():
@@ -102,8 +101,8 @@ def odd_video(place: Place, whole: Any) -> tuple[Video, dict[str, Any]]:
         video_id=video_id,
         video_hash=_text(place, whole, "video_hash"),
         video_path=place.get(whole, "video_path", "a text", str),
-        frame_count=_whole(place, whole, "frame_count", 0, MOST_FRAMES),
-        fps=_rate(place, whole),
+        frame_count=whole_number(place, whole, "frame_count", 0, MOST_FRAMES),
+        fps=rate(place, whole),
         width=sides["width"] or 0,
         height=sides["height"] or 0,
         items=[_item(extra, *entry) for entry in _entries(place, whole, "subject/objects", "objects")],
@@ -157,22 +156,8 @@ def _instance(extra: dict[str, Any], place: Place, pointer: str, row: Any) -> In
         place.at(f".{end}").number_id(place.get(row, end, "a whole number", int))
         for end in ("subject_tid", "object_tid")
     )
-    begin, end = (_whole(place, row, key, -MOST_PIXELS, MOST_PIXELS) for key in ("begin_fid", "end_fid"))
+    begin, end = (whole_number(place, row, key, -MOST_PIXELS, MOST_PIXELS) for key in ("begin_fid", "end_fid"))
     return Instance(subject, target, place.get(row, "predicate", "a text", str), begin, end)
-
-
-def _whole(place: Place, row: Any, key: str, least: int, most: int) -> int:
-    value: int = place.get(row, key, "a whole number", int)
-    if not least <= value <= most:
-        raise place.at(f".{key}").fault(f"a whole number from {least:,} to {most:,}", value)
-    return value
-
-
-def _rate(place: Place, whole: Any) -> float:
-    fps = place.get(whole, "fps", "frames a second", (int, float))
-    if not SLOWEST <= fps <= FASTEST:
-        raise place.at(".fps").fault(f"frames a second from {SLOWEST} to {FASTEST:,.0f}", fps)
-    return float(fps)
 
 
 def _text(place: Place, row: Mapping[str, Any], key: str) -> Any:
@@ -191,6 +176,4 @@ def _keep(
     extra: dict[str, Any], place: Place, pointer: str, row: Mapping[str, Any], known: Sequence[str] | None = None
 ) -> None:
     known = KNOWN[pointer.split("/")[1] if pointer else ""] if known is None else known
-    for key, value in row.items():
-        if key not in known:
-            extra[f"{pointer}/{pointer_step(key)}"] = place.at(f".{key}").any_json(value)
+    extra |= rest(place, pointer, row, known)

@@ -17,15 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args
 
-from sgeval.errors import SgevalError, one_of, shown
-from sgeval.readers.place import is_number
+from sgeval.errors import one_of
+from sgeval.readers.video_form import rate_option
 from sgeval.readers.vipseg_720p import SPLITS as SPLITS_720P
 from sgeval.readers.vipseg_720p import video_files, videos_of
 from sgeval.readers.vipseg_form import SPLITS as SPLITS_RAW
 from sgeval.readers.vipseg_form import Categories, read_categories
 from sgeval.readers.vipseg_raw import raw_clips, read_raw
 from sgeval.records import VideoGraph
-from sgeval.spans import FASTEST, SLOWEST
 
 VipsegConfig = Literal["720p", "raw"]
 
@@ -55,9 +54,7 @@ def read_vipseg(
     sgeval.errors.SgevalError: split: expected one of train, val, or none, got "test"
     """
     _check(config, split)
-    if fps is not None and not (is_number(fps) and SLOWEST <= fps <= FASTEST):
-        raise SgevalError(f"fps: expected frames a second from {SLOWEST} to {FASTEST:,.0f}, or none, got {shown(fps)}")
-    fps = None if fps is None else float(fps)
+    fps = rate_option(fps)
     stretch = slice(*(part or (None,)))
     if config == "raw":
         return read_raw(Path(data_dir), raw_clips(Path(data_dir), split)[stretch], fps)

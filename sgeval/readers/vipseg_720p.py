@@ -15,7 +15,8 @@ from msgspec import Raw, Struct
 from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.readers.json_records import typed_block
-from sgeval.readers.place import Place, pointer_step
+from sgeval.readers.place import Place
+from sgeval.readers.video_form import Once, rest
 from sgeval.readers.vipseg_form import (
     ROOTS,
     SOURCE,
@@ -23,7 +24,6 @@ from sgeval.readers.vipseg_form import (
     Segment,
     check_name,
     clip_list,
-    each_once,
     flag_or_none,
     objects_of,
 )
@@ -69,7 +69,10 @@ def video_files(data_dir: Path) -> list["VideoFile"]:
     for tried in (by_split, whole):
         found = [VideoFile(path, split) for path, split in tried if path.is_file()]
         if found:
-            each_once((str(file.place.path), name) for file in found for name in file.video_ids)
+            videos = Once()
+            for file in found:
+                for name in file.video_ids:
+                    videos.add(name, str(file.place.path))
             if any(file.categories != found[0].categories for file in found):
                 raise found[-1].place.at(".categories").fault(f"those of {found[0].place.path}", "others")
             return found
@@ -114,7 +117,9 @@ class VideoFile:
         self.videos, annotations = lists["videos"], lists["annotations"]
         self.video_ids = [self._id("videos", index, entry) for index, entry in enumerate(self.videos)]
         names = [self._id("annotations", index, entry) for index, entry in enumerate(annotations)]
-        each_once((f"{path}: annotations[{index}]", name) for index, name in enumerate(names))
+        videos = Once()
+        for index, name in enumerate(names):
+            videos.add(name, f"{path}: annotations[{index}]")
         self.annotations = dict(zip(names, enumerate(annotations)))
         if alone := self.annotations.keys() - {*self.video_ids}:
             raise self.place.at(".annotations").fault("annotations of its videos alone", min(alone))
@@ -135,7 +140,7 @@ class VideoFile:
         name = self.video_ids[index]
         place = self.place.at(f"videos[{index}] (video_id {shown(name)})")
         video = _value(place, self.videos[index])
-        extra = _rest(place, "", video, "video")
+        extra = rest(place, "", video, KNOWN["video"])
         images = place.get(video, "images", "a list of images", list)
         sizes: set[tuple[int | None, int | None]] = set()
         stems, numbers = [], dict[str, int]()
@@ -146,7 +151,7 @@ class VideoFile:
                 raise here.at(".id").fault("each image once", number)
             stems.append(_stem(here, image))
             sizes.add((here.pixels(image, "width"), here.pixels(image, "height")))
-            extra |= _rest(here, f"/images/{at}", image, "image")
+            extra |= rest(here, f"/images/{at}", image, KNOWN["image"])
         if len(sizes) > 1:
             raise place.at(".images").fault("images of one width and height", sorted(map(str, sizes)))
         masks, found = self._frames(name, numbers, extra)
@@ -179,7 +184,7 @@ class VideoFile:
         index, entry = self.annotations[name]
         place = self.place.at(f"annotations[{index}] (video_id {shown(name)})")
         annotation = _value(place, entry)
-        extra |= _rest(place, "/annotations", annotation, "annotation")
+        extra |= rest(place, "/annotations", annotation, KNOWN["annotation"])
         for at, row in enumerate(place.get(annotation, "annotations", "a list of frames", list)):
             here = place.at(f".annotations[{at}]")
             number = here.at(".image_id").text_id(here.get(row, "image_id", "a text or a whole number", (str, int)))
@@ -187,7 +192,7 @@ class VideoFile:
             if frame is None or frame in segments:
                 expected = "each image once" if frame is not None else f"the id of one of the {len(numbers)} images"
                 raise here.at(".image_id").fault(expected, number)
-            extra |= _rest(here, f"/annotations/{frame}", row, "frame")
+            extra |= rest(here, f"/annotations/{frame}", row, KNOWN["frame"])
             masks[frame] = _stem(here, row)
             segments[frame] = {}
             for step, segment in enumerate(here.get(row, "segments_info", "a list of segments", list)):
@@ -196,7 +201,7 @@ class VideoFile:
                 if not 0 < key <= LARGEST_ID or key in segments[frame]:
                     raise spot.at(".id").fault(f"a whole number from 1 to {LARGEST_ID:,}, each once a frame", key)
                 segments[frame][key] = (spot, segment)
-                extra |= _rest(spot, f"/annotations/{frame}/segments_info/{step}", segment, "segment")
+                extra |= rest(spot, f"/annotations/{frame}/segments_info/{step}", segment, KNOWN["segment"])
         return masks, self._joined(segments)
 
     def _joined(self, segments: Mapping[int, Mapping[int, tuple[Place, Mapping[str, Any]]]]) -> dict[int, Segment]:
@@ -233,12 +238,3 @@ def _value(place: Place, entry: Any) -> Any:
     if not isinstance(entry, Raw):
         return entry
     return strict_json.parse(bytes(entry).decode(), f"{place.path}: {one_line(place.where.lstrip('.'))}")
-
-
-def _rest(place: Place, pointer: str, row: Any, level: str) -> dict[str, Any]:
-    """What has no column, by JSON pointer."""
-    return {
-        f"{pointer}/{pointer_step(key)}": place.at(f".{key}").any_json(value)
-        for key, value in row.items()
-        if key not in KNOWN[level]
-    }

@@ -1,12 +1,12 @@
 """What the two forms of VIPSeg share: class lists, lists of clips, and how segments of frames become objects of a video."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.errors import SgevalError, one_line
 from sgeval.readers.place import Place, is_kind
 from sgeval.records import Object, TrackPoint
 
@@ -143,12 +143,3 @@ def flag_or_none(place: Place, row: Mapping[str, Any], key: str) -> int | None:
     if value is not None and not (is_kind(value, (int, bool)) and value in (0, 1)):
         raise place.at(f".{key}").fault("0 or 1", value)
     return None if value is None else int(value)
-
-
-def each_once(names: Iterator[tuple[str, str]]) -> None:
-    """Raise `SgevalError` for a clip that comes twice, of pairs of a place and a name."""
-    first: dict[str, str] = {}
-    for where, name in names:
-        if name in first:
-            raise SgevalError(f"{where}: expected each clip once, got {shown(name)} again (first in {first[name]})")
-        first[name] = where

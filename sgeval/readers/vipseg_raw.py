@@ -14,6 +14,7 @@ import numpy as np
 from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.images import load_values
 from sgeval.readers.place import Place
+from sgeval.readers.video_form import Once
 from sgeval.readers.vipseg_form import (
     LISTS,
     SOURCE,
@@ -21,7 +22,6 @@ from sgeval.readers.vipseg_form import (
     Categories,
     Segment,
     clip_list,
-    each_once,
     objects_of,
     read_categories,
 )
@@ -50,7 +50,10 @@ def raw_clips(data_dir: Path, split: str | None) -> list[Clip]:
     if not found:
         expected = f"{' or '.join(LISTS)}, from {SOURCE}"
         raise SgevalError(f"data_dir: expected a folder that holds {expected}, got {one_line(str(data_dir))}")
-    each_once((str(path), name) for path, names in found.values() for name in names)
+    videos = Once()
+    for path, names in found.values():
+        for name in names:
+            videos.add(name, str(path))
     return [Clip(name, of, path.parent) for of, (path, names) in found.items() if split in (of, None) for name in names]
 
 
