@@ -173,7 +173,13 @@ def test_build(folders, tmp_path):
     assert f"train {left}" in result.output
 
 
-def test_an_export_by_columns_does_not_drop_filters_silently(folders, tmp_path):
-    with pytest.raises(SgevalError, match="filters: expected none in an export of visual_genome"):
-        export("visual_genome", tmp_path / "out", data_dir=folders["visual_genome"], filters=["drop_empty"])
-    assert not (tmp_path / "out").exists()
+def test_an_export_of_a_set_with_columns_is_filtered_too(folders, tmp_path):
+    whole, kept = (records("visual_genome", folders["visual_genome"], filters=names) for names in ([], ["drop_empty"]))
+    sizes = export(
+        "visual_genome",
+        tmp_path / "out",
+        data_dir=folders["visual_genome"],
+        with_images=False,
+        filters=["drop_empty"],
+    )
+    assert sizes["train"].rows == len(kept) < len(whole)

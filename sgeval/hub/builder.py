@@ -79,7 +79,7 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             options["image_dir"] = resolved(options["image_dir"])
         if not options["reader"]:
             del options["reader"]
-        check_options(self.data_set, config_name, options, by_columns=False)
+        check_options(self.data_set, config_name, options)
         data_dir = None if data_dir is None else resolved(data_dir)
         stamp = None
         if not for_streaming:
@@ -131,14 +131,10 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         return list(pairwise(edges))
 
     def _generate_tables(self, split: str, parts: list[tuple[int, int | None]]) -> Iterator[tuple[int, Any]]:
-        make, config, features = RowMaker.of_config(self.data_set, self.config), self.config, self.info.features
+        make = RowMaker.of_config(self.data_set, self.config)
         size = ROWS_AT_ONCE[reading.data_set(self.data_set).kind]
         part = (parts[0][0], parts[-1][1])
-        if config.reader.get("filters"):  # columns have none
-            graphs = reading.read(self.data_set, config.data_dir, config.name, split, part=part, **config.reader)
-            yield from enumerate(make.tables(graphs, size, features))
-        else:
-            yield from enumerate(tables_of(make, config, split, size, features, part))
+        yield from enumerate(tables_of(make, self.config, split, size, self.info.features, part))
 
     def _prepare_split_single(self, **keywords: Any) -> Iterator[Any]:
         try:
@@ -171,14 +167,11 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             warnings.warn(words, stacklevel=4)
 
 
-def check_options(name: str, config: str | None, options: Mapping[str, Any], *, by_columns: bool = True) -> None:
-    """Raise `SgevalError` for a config or an option that a data set does not have. `by_columns`: rows come by columns
-    where the data set has that road, which takes no filters."""
+def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> None:
+    """Raise `SgevalError` for a config or an option that a data set does not have."""
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     reading.check_options(found, options.get("reader", {}))
-    if by_columns and found.columns is not None and options.get("reader", {}).get("filters"):
-        raise SgevalError(f"filters: expected none in an export of {name}; `sgeval.load_dataset` takes them")
     if "missing_images" in options:
         one_of("missing_images", options["missing_images"], get_args(MissingImages))
     if options.get("with_masks") and not found.panoptic:

@@ -158,7 +158,7 @@ def tables_of(
 ) -> Iterator[pa.Table]:
     """The rows of a split, or of a stretch of it, as tables of at most `size` rows. `config` is a builder's."""
     found = reading.data_set(make.name)
-    if found.columns is None:
+    if found.columns is None or config.reader.get("filters"):
         graphs = reading.read(make.name, config.data_dir, config.name, split, part=part, **config.reader)
         return make.tables(graphs, size, features)
     reading.check_files(found, config.data_dir, config.name, config.reader)
