@@ -52,7 +52,7 @@ class SpanSets:
 
     def sizes(self) -> Ints:
         """Spans of each set, `(n,)`."""
-        return np.bincount(self.owners, minlength=self.n)
+        return np.asarray(np.bincount(self.owners, minlength=self.n))
 
     def lengths(self) -> Floats:
         """Sum of the spans' lengths, `(n,)` in seconds: of a union its total length."""

@@ -1,4 +1,4 @@
-"""Temporal IoU by counting: the obvious way, slow and exact, on spans of whole ticks. Written before the fast one was read."""
+"""Temporal IoU by counting: the obvious way, slow and exact, on spans of whole ticks."""
 
 from fractions import Fraction
 
