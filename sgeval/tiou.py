@@ -56,7 +56,7 @@ class SpanSets:
 
     def lengths(self) -> Floats:
         """Sum of the spans' lengths, `(n,)` in seconds: of a union its total length."""
-        return np.bincount(self.owners, self.bounds[:, 1] - self.bounds[:, 0], self.n)
+        return _sums(self.bounds[:, 1] - self.bounds[:, 0], self.owners, self.n)
 
 
 def union(sets: SpanSets) -> SpanSets:
@@ -141,12 +141,12 @@ def _shared(one: SpanSets, two: SpanSets) -> Floats:
     many = is_one.repeat(count)
     a = one.bounds[np.where(many, first, starts[0].repeat(count) + step)]
     b = two.bounds[np.where(many, starts[1].repeat(count) + step, second)]
-    return np.bincount(np.repeat(np.arange(len(count)), count), _of_pairs(a, b), len(count))
+    return _sums(_of_pairs(a, b), np.repeat(np.arange(len(count)), count), len(count))
 
 
 def _of_pairs(a: Floats, b: Floats) -> Floats:
     """Seconds in both of two spans, `(N, 2)` each."""
-    return np.maximum(np.minimum(a[:, 1], b[:, 1]) - np.maximum(a[:, 0], b[:, 0]), 0.0)
+    return np.asarray(np.maximum(np.minimum(a[:, 1], b[:, 1]) - np.maximum(a[:, 0], b[:, 0]), 0.0))
 
 
 def _both(one: SpanSets, two: SpanSets) -> Floats:
@@ -172,4 +172,8 @@ def _same_instants(left: SpanSets, right: SpanSets, chosen: Ints) -> Flags:
 def _ranges(starts: Ints, sizes: Ints) -> Ints:
     """`starts[0] … starts[0] + sizes[0] - 1`, then those of the next, and so on."""
     ends = np.cumsum(sizes)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
+    return np.asarray(np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes))
+
+
+def _sums(values: Floats, owners: Ints, n: int) -> Floats:
+    return np.asarray(np.bincount(owners, values, n), dtype=np.float64)

@@ -110,7 +110,7 @@ _CHOICES: dict[str, Any] = {
 
 def _thresholds(given: object) -> tuple[float, ...]:
     """In rising order, each once, 0.5 among them."""
-    several = [given] if isinstance(given, Real) or not isinstance(given, Iterable) else list(given)
+    several: list[Any] = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for value in several:
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
             raise SgevalError(f"thresholds: expected numbers from 0 to below 1, got {shown(value)}")
