@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sgeval.judges.labels import normal
+from sgeval.readers.answers import ANSWER
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import Span
 from sgeval.temporal.options import Options
@@ -16,8 +18,6 @@ from sgeval.temporal.rows import Item, Match, Side, VideoRow
 from sgeval.tiou import SpanSets, overlap
 
 Pair = tuple[VideoGraph | None, VideoGraph]
-ANSWER = "/answer"
-"""The key in a prediction's `extra` under which stands how a model's answer was read."""
 ANY_LENGTH: tuple[Span, ...] = ((0.0, 1.0),)
 """Stands for the whole of a video of unknown length, against another that lasts the whole of it."""
 
@@ -181,11 +181,9 @@ def _predicted_relations(prediction: VideoGraph, options: Options) -> Sequence[R
 def merged_predicates(relations: Sequence[Relation]) -> list[Relation]:
     """Relations of one ordered pair with equal predicates as one, the first, with the spans of all; one without a span
     holds throughout, and so does what it is merged with."""
-    from sgeval.judges.labels import normalised
-
     kept: dict[tuple[int, int, str], Relation] = {}
     for relation in relations:
-        key = (*_ends(relation), normalised(relation.predicate))
+        key = (*_ends(relation), normal(relation.predicate, "predicate"))
         if key not in kept:
             kept[key] = relation
         else:

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from sgeval.errors import SgevalError, shown
+from sgeval.judges.labels import Identical
 from sgeval.matching import Missing
 from sgeval.options import check_options, options_of
 from sgeval.spans import SpanEnd
@@ -22,7 +23,6 @@ Assignment = Literal["any", "one_to_one"]
 Strict = Literal["judge", "string"]
 EndpointMatch = Literal["lenient", "same"]
 MissingInterval = Literal["whole", "fail"]
-Identical = Literal["judge", "canonical"]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sgeval.judges.labels import normalised
 from sgeval.summary import Floats, intervals
 from sgeval.temporal import hits
+from sgeval.temporal.judging import form
 from sgeval.temporal.hits import Hits, Key, Reading, State
 from sgeval.temporal.options import HEADLINE_THRESHOLD, KINDS, Options
 from sgeval.temporal.rows import Item, Match, Rows
@@ -177,6 +177,7 @@ def judge_counts(rows: Rows) -> dict[str, int]:
             match.category == "mismatch" and match.reason is not None for match in verdicts.values()
         ),
         "n_unjudged_pairs": sum(reasons.values()),
+        "n_repaired_pairs": sum(match.is_repaired for match in verdicts.values()),
     }
     found |= {f"n_unjudged_{reason}": number for reason, number in sorted(reasons.items(), key=str)}
     return found
@@ -184,7 +185,7 @@ def judge_counts(rows: Rows) -> dict[str, int]:
 
 def label_pairs(rows: Rows) -> dict[tuple[str, str, str], Match]:
     """A match of each distinct pair of normalised labels, by kind, annotated and predicted label."""
-    labels = {(item.video_id, item.side, item.kind, item.index): normalised(item.label) for item in rows.items}
+    labels = {(item.video_id, item.side, item.kind, item.index): form(item) for item in rows.items}
     found: dict[tuple[str, str, str], Match] = {}
     for match in rows.matches:
         one = labels[match.video_id, "reference", match.kind, match.reference]
@@ -218,7 +219,7 @@ def slices(rows: Rows, states: States, main: int) -> dict[str, list[dict[str, An
     """Relations and triplets by predicate, by type and by video, most frequent first: `group`, `n`, shares of the decided in
     percent, and how many are open. Lenient, at the headline's threshold."""
     ways: dict[str, Callable[[Item], str]] = {
-        "predicate": lambda item: normalised(item.label),
+        "predicate": form,
         "type": lambda item: item.type or "",
         "video": lambda item: item.video_id,
     }

@@ -73,6 +73,8 @@ class Match:
     """Why there is no category."""
     is_equal: bool = False
     """Whether the labels are equal strings once they are normalised."""
+    is_repaired: bool = False
+    """Whether the judge's answer was understood only after it was mended, or asked for again."""
     tiou: float | None = None
     above: tuple[bool, ...] = ()
     """Whether tIoU is above each of the thresholds."""

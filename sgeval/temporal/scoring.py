@@ -7,15 +7,16 @@ from typing import Any
 
 from sgeval.errors import InvalidInput, SgevalError, shown
 from sgeval.judges import DEFAULT_JUDGE, make_judge
+from sgeval.judges.labels import Identical
 from sgeval.judges.verdicts import Judge, Pair, Verdict
 from sgeval.matching import Missing, align
 from sgeval.options import check_limit
+from sgeval.readers.answers import ANSWER, with_own_ids
 from sgeval.records import VideoGraph
 from sgeval.signature import signature
 from sgeval.spans import SpanEnd
-from sgeval.temporal.answers import with_own_ids
 from sgeval.temporal.judging import judged
-from sgeval.temporal.meeting import ANSWER, meet
+from sgeval.temporal.meeting import meet
 from sgeval.temporal.options import (
     KEY,
     METRIC,
@@ -23,7 +24,6 @@ from sgeval.temporal.options import (
     Average,
     Denominator,
     EndpointMatch,
-    Identical,
     MissingInterval,
     Options,
     Strict,
@@ -89,7 +89,7 @@ def svg2_temporal_accuracy(
     ----------
     predictions
         Video graphs, as rows of the prediction format or as records; spans in half-open seconds. Answers in the paper's
-        JSON form become such graphs by `sgeval.temporal.answers.answer_graph`. Aligned with the references by `video_id`.
+        JSON form become such graphs by `sgeval.readers.answers.answer_graph`. Aligned with the references by `video_id`.
     references
         Annotated video graphs.
     judge
@@ -176,7 +176,7 @@ def score_parsed(
 def rows_of(pairs: Sequence[tuple[VideoGraph | None, VideoGraph]], judge: Judge, options: Options) -> Rows:
     """What meets, timed and judged."""
     found = meet(pairs, options)
-    return Rows(tuple(found.videos), tuple(found.items), tuple(judged(found.items, found.matches, judge, options)))
+    return Rows(tuple(found.videos), tuple(found.items), tuple(judged(found.items, found.matches, judge, options.identical)))
 
 
 def parse_side(rows: Iterable[Any], label: str, options: Options) -> Parsed:

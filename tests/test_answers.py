@@ -10,8 +10,8 @@ from temporal_kit import graph, relation
 
 import sgeval.schemas
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.readers.answers import answer_graph, read_answer, read_answers, with_own_ids
 from sgeval.temporal import svg2_temporal_accuracy
-from sgeval.temporal.answers import answer_graph, read_answer, read_answers, with_own_ids
 
 ANSWER = {
     "objects": [

@@ -21,8 +21,9 @@ from sgeval import strict_json
 from sgeval.errors import InvalidInput, SgevalError, shown
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
-from sgeval.temporal.meeting import ANSWER
 
+ANSWER = "/answer"
+"""The key in a graph's `extra` under which stands how the answer was read."""
 MOST_CHARACTERS = 4_000_000
 MOST_ENTRIES = 100_000
 
