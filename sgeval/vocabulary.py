@@ -8,7 +8,7 @@ is most often, then by alphabet, so that the order of a file does not choose the
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -102,16 +102,49 @@ def vocabulary_of_graphs(graphs: Iterable[Graph], normalisation: Normalisation =
     >>> vocabulary_of_graphs([SceneGraph("a", ends, (Relation(0, 1, "lying_on"),))]).rows()
     [{'subject': 'dog', 'predicate': 'lying on', 'object': 'mat', 'count': 1}]
     """
-    return _counted(_triplets(graphs), normalisation)
+    rows = (
+        (
+            [(item.id, item.category) for item in graph.objects],
+            [(item.subject_id, item.predicate, item.object_id) for item in graph.relations],
+        )
+        for graph in graphs
+    )
+    return _counted(_triplets(rows), normalisation)
 
 
-def _triplets(graphs: Iterable[Graph]) -> Iterable[tuple[str, str, str, int]]:
-    for graph in graphs:
-        labels = {item.id: item.category for item in graph.objects}
-        for relation in graph.relations:
-            ends = (relation.subject_id, relation.object_id)
-            if ends[0] != ends[1] and {*ends} <= labels.keys():
-                yield labels[ends[0]], relation.predicate, labels[ends[1]], 1
+def vocabulary_of_tables(tables: Iterable[Any], normalisation: Normalisation = "words") -> Vocabulary:
+    """The same of records as Arrow tables (see `sgeval.hub.features`)."""
+    rows = (
+        row
+        for table in tables
+        for row in zip(
+            _lists(table.column("objects"), "id", "category"),
+            _lists(table.column("relations"), "subject_id", "predicate", "object_id"),
+            strict=True,
+        )
+    )
+    return _counted(_triplets(rows), normalisation)
+
+
+def _lists(column: Any, *names: str) -> Iterator[list[tuple[Any, ...]]]:
+    """Fields of a column of lists of structs, a list a row."""
+    for chunk in column.chunks:
+        values = chunk.flatten()
+        flat = list(zip(*(values.field(name).to_pylist() for name in names), strict=True))
+        ends = chunk.value_lengths().to_numpy(zero_copy_only=False).cumsum().tolist()
+        yield from (flat[start:end] for start, end in zip([0, *ends], ends, strict=False))
+
+
+_Objects = Sequence[tuple[int, str]]
+_Relations = Sequence[tuple[int, str, int]]
+
+
+def _triplets(rows: Iterable[tuple[_Objects, _Relations]]) -> Iterator[tuple[str, str, str, int]]:
+    for objects, relations in rows:
+        labels = dict(objects)
+        for subject, predicate, obj in relations:
+            if subject != obj and subject in labels and obj in labels:
+                yield labels[subject], predicate, labels[obj], 1
 
 
 def vocabulary_of_rows(rows: Iterable[Any], normalisation: Normalisation = "words") -> Vocabulary:
@@ -182,8 +215,11 @@ def _mapping_rows(given: Mapping[Any, Any]) -> list[dict[str, Any]]:
 
 
 def _counted(triplets: Iterable[tuple[str, str, str, int]], normalisation: Normalisation) -> Vocabulary:
+    totals: Counter[tuple[str, str, str]] = Counter()  # the same few triplets over and over: spelt once
+    for *triplet, count in triplets:
+        totals[tuple(triplet)] += count  # type: ignore[index]
     found: dict[Pair, dict[str, Counter[str]]] = {}
-    for subject, predicate, obj, count in triplets:
+    for (subject, predicate, obj), count in totals.items():
         pair = (class_key(subject, normalisation), class_key(obj, normalisation))
         spelling = words(predicate) if normalisation == "words" else predicate
         found.setdefault(pair, {}).setdefault(predicate_key(predicate, normalisation), Counter())[spelling] += count

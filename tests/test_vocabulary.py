@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.hub.features import to_table
 from sgeval.records import Object, Relation, SceneGraph
-from sgeval.vocabulary import make_vocabulary, vocabulary_of_graphs, vocabulary_of_rows
+from sgeval.vocabulary import make_vocabulary, vocabulary_of_graphs, vocabulary_of_rows, vocabulary_of_tables
 
 
 def graph(*triplets):
@@ -103,3 +104,15 @@ class TestGiven:
             'vocabulary[1].predicate: expected a text, got " "',
             "vocabulary[2].count: expected a whole number of 1 or more, got 0",
         ]
+
+
+def test_tables_and_graphs_have_the_same_vocabulary():
+    graphs = [
+        graph(("Dog_1", "on", "mat"), ("mat", "under", "2_dog"), ("dog", "ON", "mat")),
+        SceneGraph("empty"),
+        SceneGraph("odd", (Object(0, "dog"),), (Relation(0, 0, "near"), Relation(0, 9, "on"))),
+        graph(("dog", "on", "mat")),
+    ]
+    tables = [to_table(graphs[:2]), to_table(graphs[2:])]
+    assert vocabulary_of_tables(tables).rows() == vocabulary_of_graphs(graphs).rows() != []
+    assert vocabulary_of_tables([to_table(graphs).slice(2, 2)]).rows() == vocabulary_of_graphs(graphs[2:]).rows()

@@ -57,6 +57,11 @@ class Place:
         and for files that count from another number than the record's names do: each would be taken for the one before."""
         return _in_order(self.folder, self.pictures, graph.frame_files or (), graph)
 
+    def frame(self, graph: VideoGraph, index: int) -> Path | None:
+        """One of the frames that the record names."""
+        name = (graph.frame_files or ())[index]
+        return _first(self.folder, self.pictures, [name], graph) if name else None
+
     def masks(self, graph: VideoGraph) -> list[Path | None]:
         """The same of masks."""
         return _in_order(self.panoptic_folder, self.panoptic, graph.mask_files or (), graph)

@@ -30,6 +30,12 @@ def _read_visual_genome(data_dir: Path, split: str | None, config: Literal["v1.4
     return read_visual_genome(data_dir, config=config)
 
 
+def _visual_genome_columns(data_dir: Path, config: Any) -> Iterator[Any]:
+    from sgeval.readers.visual_genome_columns import read_columns
+
+    return read_columns(data_dir, config=config)
+
+
 def _read_vg150(data_dir: Path, split: str | None, config: Any, **options: Any) -> Iterator[SceneGraph]:
     return read_vg150(data_dir, split, config=config, **options)
 
@@ -121,6 +127,7 @@ DATA_SETS: dict[str, DataSet] = {
         title="Visual Genome",
         configs={"v1.4": ("train",), "v1.0": ("train",)},
         read=_read_visual_genome,
+        columns=_visual_genome_columns,
         classes=_open_classes,
         pictures={"": ("{file_name}", "images/{file_name}")},
         pictures_from=WHERE["vg_pictures"],

@@ -15,9 +15,10 @@ from sgeval.formats import FOREIGN, read_graphs
 from sgeval.progress import bar
 from sgeval.schemas import Kind
 
+_FILE_FORMS: dict[Kind, tuple[str, ...]] = {"image": tuple(FOREIGN), "video": ()}
 FORMS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(dict.fromkeys(("sgeval", *files, *(name for name, found in DATA_SETS.items() if found.kind == kind))))
-    for kind, files in (("image", tuple(FOREIGN)), ("video", ()))
+    for kind, files in _FILE_FORMS.items()
 }
 """The forms of graphs of pictures, and of videos."""
 

@@ -18,7 +18,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from sgeval.data import reading
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved
+from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved, tables_of
 from sgeval.hub.schema import features_of
 
 MissingImages = Literal["error", "null"]
@@ -132,10 +132,9 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
 
     def _generate_tables(self, split: str, parts: list[tuple[int, int | None]]) -> Iterator[tuple[int, Any]]:
         make = RowMaker.of_config(self.data_set, self.config)
-        config, part = self.config, (parts[0][0], parts[-1][1])
-        graphs = reading.read(self.data_set, config.data_dir, config.name, split, part=part, **config.reader)
         size = ROWS_AT_ONCE[reading.data_set(self.data_set).kind]
-        yield from enumerate(make.tables(graphs, size, self.info.features))
+        part = (parts[0][0], parts[-1][1])
+        yield from enumerate(tables_of(make, self.config, split, size, self.info.features, part))
 
     def _prepare_split_single(self, **keywords: Any) -> Iterator[Any]:
         try:

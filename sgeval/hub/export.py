@@ -15,7 +15,6 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,11 @@ from sgeval.errors import SgevalError, one_line, shown
 from sgeval.files import make_folder
 from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options
 from sgeval.hub.card import MARK, PAIRS, Size, card_text
-from sgeval.hub.rows import RowMaker
+from sgeval.hub.rows import RowMaker, tables_of
 from sgeval.hub.schema import features_of
 from sgeval.progress import bar
-from sgeval.records import Graph
 from sgeval.schemas import Kind
-from sgeval.vocabulary import vocabulary_of_graphs
+from sgeval.vocabulary import vocabulary_of_tables
 
 PICTURE_ROWS = 100
 """Rows of a row group where pictures are in the file: what a viewer reads at once."""
@@ -96,9 +94,9 @@ def export(
         splits: dict[str, Size] = {}
         with_pairs = []
         for split in found.configs[config]:
-            graphs = bar(reading.read(name, where, config, split, **reader), f"{name} {split}", "record")
-            rows = _Writer(work / config, split, features, shard_bytes)
-            pairs = vocabulary_of_graphs(_written(graphs, make, rows, size)).rows()
+            with _Writer(work / config, split, features, shard_bytes) as rows:
+                tables = tables_of(make, made, split, size, features)
+                pairs = vocabulary_of_tables(_written(tables, rows, size, f"{name} {split}")).rows()
             splits[split] = rows.size
             if pairs:
                 with_pairs.append(split)
@@ -120,14 +118,13 @@ def _rows_of_a_group(kind: Kind, make: RowMaker) -> int:
     return PICTURE_ROWS if make.with_images or make.with_masks else PLAIN_ROWS
 
 
-def _written(graphs: Iterable[Graph], make: RowMaker, writer: "_Writer", size: int) -> Iterator[Graph]:
-    """The records, each handed on once its row is on its way to the disk."""
-    graphs = iter(graphs)
-    with writer:
-        while batch := list(islice(graphs, size)):
-            for table in make.tables(batch, size, writer.features):
-                writer.write(table, size)
-            yield from batch
+def _written(tables: Iterable[pa.Table], writer: "_Writer", size: int, title: str) -> Iterator[pa.Table]:
+    """The tables, each handed on once it is on its way to the disk."""
+    with bar(None, title, "record") as shown_bar:
+        for table in tables:
+            writer.write(table, size)
+            shown_bar.update(table.num_rows)
+            yield table
 
 
 def _pair_table(pairs: list[dict[str, Any]], split: str) -> pa.Table:

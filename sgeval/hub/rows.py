@@ -70,6 +70,20 @@ class RowMaker:
             batch = [self.record(graph) for graph in batch]
             yield to_table(batch, [self.heavy(graph) for graph in batch], features)
 
+    def of_batches(self, batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+        """Batches of a reader's columns as tables of at most `size` rows, with their pictures as asked for."""
+        for batch in batches:
+            for start in range(0, batch.num_rows, size):
+                table = pa.Table.from_batches([batch.slice(start, size)])
+                if self.with_images:
+                    names = zip(table["image_id"].to_pylist(), table["file_name"].to_pylist(), strict=True)
+                    bare = [SceneGraph(key, file_name=name) for key, name in names]
+                    images = [self._part(graph, "picture", self.place.picture(graph)) for graph in bare]
+                    field = table.schema.field("image")
+                    column = pa.array(images, field.type)
+                    table = table.set_column(table.schema.get_field_index("image"), field, column)
+                yield table
+
     def record(self, graph: Graph) -> Graph:
         """A video's record with its files looked for, and with the tracks that its masks draw, as asked for. One that is
         not there is an error, or null in its place."""
@@ -123,6 +137,35 @@ class RowMaker:
             f'its folder with image_dir, or take {option}=False or missing_images="null". `sgeval data info {self.name} '
             "--data-dir DIR` lists what is missing"
         )
+
+
+def tables_of(
+    make: RowMaker,
+    config: Any,
+    split: str,
+    size: int,
+    features: datasets.Features,
+    part: tuple[int, int | None] = (0, None),
+) -> Iterator[pa.Table]:
+    """The rows of a split, or of a stretch of it, as tables of at most `size` rows. `config` is a builder's."""
+    found = reading.data_set(make.name)
+    if found.columns is None:
+        graphs = reading.read(make.name, config.data_dir, config.name, split, part=part, **config.reader)
+        return make.tables(graphs, size, features)
+    reading.check_files(found, config.data_dir, config.name, config.reader)
+    return make.of_batches(_stretch(found.columns(Path(config.data_dir), config.name), *part), size)
+
+
+def _stretch(batches: Iterable[pa.RecordBatch], first: int, last: int | None) -> Iterator[pa.RecordBatch]:
+    """The rows from `first` to before `last`."""
+    at = 0
+    for batch in batches:
+        start, stop = max(first - at, 0), batch.num_rows if last is None else min(last - at, batch.num_rows)
+        if start < stop:
+            yield batch.slice(start, stop - start)
+        at += batch.num_rows
+        if last is not None and at >= last:
+            return
 
 
 def fingerprint(

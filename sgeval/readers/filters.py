@@ -1,21 +1,22 @@
 """What papers leave out, as named steps between a reader and whoever uses its records. None is applied by itself.
 
-Each takes a record and gives a new one (`drop_empty` takes and gives many). Order stays; what `extra` says about objects
-and relations by JSON pointer moves along with them, or goes with them.
+Each takes a record and gives a new one (`drop_empty` takes and gives many); `video_filters` has those of time. Order stays;
+what `extra` says about objects and relations by JSON pointer moves along with them, or goes with them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.records import Box, SceneGraph
+from sgeval.records import Box, SceneGraph, VideoGraph
 
+G = TypeVar("G", SceneGraph, VideoGraph)
 Dedupe = Literal["none", "triplet", "pair_random"]
 
 
-def drop_empty(graphs: Iterable[SceneGraph]) -> Iterator[SceneGraph]:
+def drop_empty(graphs: Iterable[G]) -> Iterator[G]:
     """The records that have a relation.
 
     >>> [graph.image_id for graph in drop_empty([SceneGraph("1")])]
@@ -44,23 +45,23 @@ def dedupe(graph: SceneGraph, how: Dedupe, *, seed: int = 0) -> SceneGraph:
         groups.setdefault(key, []).append(position)
     random = Random(f"{seed}:{graph.image_id}")
     staying = [random.choice(group) if how == "pair_random" else group[0] for group in groups.values()]
-    return _with(graph, range(len(graph.objects)), sorted(staying))
+    return with_parts(graph, range(len(graph.objects)), sorted(staying))
 
 
-def only_listed_predicates(graph: SceneGraph, predicates: Collection[str] | None = None) -> SceneGraph:
+def only_listed_predicates(graph: G, predicates: Collection[str] | None = None) -> G:
     """The record with the relations whose predicate is in the class list (`predicate_id` is not -1), or in `predicates`."""
     staying = [
         position
         for position, relation in enumerate(graph.relations)
         if (relation.predicate_id >= 0 if predicates is None else relation.predicate in predicates)
     ]
-    return _with(graph, range(len(graph.objects)), staying)
+    return with_parts(graph, range(len(graph.objects)), staying)
 
 
 def drop_crowd(graph: SceneGraph) -> SceneGraph:
     """The record without crowd objects and the relations that they are an end of."""
     crowd = {item.id for item in graph.objects if item.iscrowd}
-    return _with(
+    return with_parts(
         graph,
         [position for position, item in enumerate(graph.objects) if not item.iscrowd],
         [position for position, row in enumerate(graph.relations) if not crowd & {row.subject_id, row.object_id}],
@@ -100,8 +101,8 @@ def _clipped(box: Box, width: int, height: int) -> Box | None:
     return None if is_outside else (left, top, right - left, bottom - top)
 
 
-def _with(graph: SceneGraph, objects: Sequence[int], relations: Sequence[int]) -> SceneGraph:
-    """The record with the objects and relations at these positions."""
+def with_parts(graph: G, objects: Sequence[int], relations: Sequence[int]) -> G:
+    """The record with the objects and relations at these positions; what `extra` says of them by pointer moves along."""
     if len(objects) == len(graph.objects) and len(relations) == len(graph.relations):
         return graph
     moved = {

@@ -79,7 +79,7 @@ def absent_flags(
         ends = (relation.subject_id, relation.object_id)
         if ends not in both:
             there = [arrays[end] for end in ends if end != CAMERA]
-            both[ends] = np.intersect1d(*there, assume_unique=True) if len(there) == 2 else there[0] if there else None
+            both[ends] = np.intersect1d(there[0], there[-1], assume_unique=True) if there else None
         absent = 0
         for first, last in frame_ranges(graph, relation):
             absent += last - first if looked_at is None else _between(looked_at, first, last)

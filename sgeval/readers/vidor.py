@@ -2,9 +2,9 @@
 
 The form. `annotation/training/<group>/<video_id>.json` and `annotation/validation/…`, each one JSON object: `version`,
 `video_id`, `video_hash`, `video_path`, `frame_count`, `fps`, `width`, `height`, `subject/objects` (tid, category),
-`trajectories` (for each frame a list of tid, `bbox` with the corners xmin, ymin, xmax, ymax, `generated` 0 or 1, `tracker`) and
-`relation_instances` (subject_tid, object_tid, predicate, begin_fid, end_fid). Corners are pixels inside the box, so a box is
-xmax - xmin + 1 wide; begin_fid is the first frame of a relation, end_fid is one past the last, both from 0.
+`trajectories` (for each frame a list of tid, `bbox` with the corners xmin, ymin, xmax, ymax, `generated` 0 or 1, `tracker`)
+and `relation_instances` (subject_tid, object_tid, predicate, begin_fid, end_fid). Corners are pixels inside the box, so a
+box is xmax - xmin + 1 wide; begin_fid is the first frame of a relation, end_fid is one past the last, both from 0.
 
 The record. Ids are tids. Each instance is one relation with one span. Classes have no list in the files, so their ids are -1.
 `num_frames` is the lower of frame_count and the number of trajectories. In `extra`: `version`, `video_hash`, `frame_count`,
@@ -85,20 +85,22 @@ def read_vidor_file(path: str | Path, *, config: VidorConfig = "annotations") ->
     text = strict_json.read_text(path)
     typed = typed_block(f"[{text}]", DECODER)
     if typed is not None and len(typed) == 1:
-        video, extra = typed[0], {}
-    else:
-        video, extra = odd_video(Place(path), strict_json.parse(text, str(path)))
-    return _graph(Place(path).at(f"(video_id {shown(video.video_id)})"), video, extra, config)
+        return _graph(Place(path), typed[0], {}, config)
+    return _graph(Place(path), *odd_video(Place(path), strict_json.parse(text, str(path))), config)
 
 
 def _graph(place: Place, video: Video, extra: Mapping[str, Any], config: str) -> VideoGraph:
+    place = place.at(f"(video_id {shown(video.video_id)})")
     ids = {item.tid for item in video.items}
     if len(ids) < len(video.items):
         raise place.at(".subject/objects").fault("each tid once", [item.tid for item in video.items])
     seen, tracks = _tracks(place, video, ids, with_points=config == "tracks")
     graph = VideoGraph(
         video_id=video.video_id,
-        objects=tuple(Object(item.tid, item.category, track=tracks and tuple(tracks[item.tid])) for item in video.items),
+        objects=tuple(
+            Object(item.tid, item.category, track=None if tracks is None else tuple(tracks[item.tid]))
+            for item in video.items
+        ),
         relations=tuple(_relation(place, at, row, ids, video.fps) for at, row in enumerate(video.relation_instances)),
         file_name=video.video_path,
         width=video.width,

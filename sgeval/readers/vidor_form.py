@@ -1,7 +1,8 @@
 """The parts of a VidOR file, before they are joined into a record.
 
-A file in the published form is parsed by msgspec straight into these structs. One that is not is taken apart here, key by key:
-what may be read comes out as the same structs, what the form does not know beside them, and the rest is refused in words.
+A file in the published form is parsed by msgspec straight into these structs. One that is not is taken apart here, key by
+key: what may be read comes out as the same structs, what the form does not know beside them, and the rest is refused in
+words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +69,6 @@ class Video(Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
     items: list[Item] = msgspec.field(name="subject/objects")
     trajectories: list[list[Point]]
     relation_instances: list[Instance]
-
 
 
 CORNERS = ("xmin", "ymin", "xmax", "ymax")
@@ -153,11 +153,12 @@ def _point(extra: dict[str, Any], place: Place, pointer: str, row: Any) -> Point
 
 def _instance(extra: dict[str, Any], place: Place, pointer: str, row: Any) -> Instance:
     _keep(extra, place, pointer, row)
-    tids = (
-        place.at(f".{end}").number_id(place.get(row, end, "a whole number", int)) for end in ("subject_tid", "object_tid")
+    subject, target = (
+        place.at(f".{end}").number_id(place.get(row, end, "a whole number", int))
+        for end in ("subject_tid", "object_tid")
     )
-    fids = (_whole(place, row, end, -MOST_PIXELS, MOST_PIXELS) for end in ("begin_fid", "end_fid"))
-    return Instance(*tids, place.get(row, "predicate", "a text", str), *fids)
+    begin, end = (_whole(place, row, key, -MOST_PIXELS, MOST_PIXELS) for key in ("begin_fid", "end_fid"))
+    return Instance(subject, target, place.get(row, "predicate", "a text", str), begin, end)
 
 
 def _whole(place: Place, row: Any, key: str, least: int, most: int) -> int:
