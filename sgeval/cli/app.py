@@ -11,6 +11,7 @@ from sgeval import __version__
 from sgeval.cli import flags, score
 from sgeval.cli.data import data_app
 from sgeval.cli.ending import BAD_INPUT, INTERRUPTED, ends_well, print_json, say
+from sgeval.cli.judge import judge_app
 
 app = typer.Typer(
     name="sgeval",
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(score.app, name="score")
 app.add_typer(data_app, name="data")
+app.add_typer(judge_app, name="judge")
 
 
 def main() -> None:

@@ -1,12 +1,12 @@
 """The commands of `sgeval data`: the data sets of the papers, from their original files."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sgeval.cli.ending import BAD_INPUT, ends_well, print_json, say
+from sgeval.cli.flags import key_values
 
 if TYPE_CHECKING:
     from sgeval.data.inspect import Inspection
@@ -78,7 +78,7 @@ def info(
         image_dir=image_dir,
         with_images=with_images,
         with_masks=with_masks,
-        **_options(reader),
+        **key_values(reader, "--reader"),
     )
     if as_json:
         print_json({**_facts(found), **look.as_dict()})
@@ -121,7 +121,7 @@ def build(
         with_video=with_video,
         missing_images=missing_images,
         cache_dir=cache_dir,
-        reader=_options(reader),
+        reader=key_values(reader, "--reader"),
     )
     builder.download_and_prepare(num_proc=num_proc, verification_mode="all_checks" if strict else None)
     counts = {split: entry.num_examples for split, entry in builder.info.splits.items()}
@@ -175,7 +175,7 @@ def export(
         missing_images=missing_images,
         shard_bytes=shard_mb * 10**6,
         overwrite=overwrite,
-        **_options(reader),
+        **key_values(reader, "--reader"),
     )
     if as_json:
         print_json({"folder": str(out), "splits": {split: size.rows for split, size in sizes.items()}})
@@ -233,22 +233,6 @@ def overlap(
         by = {"vg": "Visual Genome", "coco": "COCO"}[one.by]
         table.add_row(one.left, one.right, by, f"{count:,}", *sides, "yes" if one.crosses else "")
     Console(highlight=False).print(table if shared else "No picture is in two of them.")
-
-
-def _options(given: list[str] | None) -> dict[str, Any]:
-    """KEY=VALUE as keywords; a value that is JSON is taken as such."""
-    from sgeval.errors import SgevalError, shown
-
-    options: dict[str, Any] = {}
-    for entry in given or ():
-        key, mark, value = entry.partition("=")
-        if not mark or not key.isidentifier():
-            raise SgevalError(f"--reader: expected KEY=VALUE, got {shown(entry)}")
-        try:
-            options[key] = json.loads(value)
-        except ValueError:
-            options[key] = value
-    return options
 
 
 def _facts(found: "DataSet") -> dict[str, Any]:

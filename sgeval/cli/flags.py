@@ -1,7 +1,8 @@
 """The flags that scoring commands share: each with its help, once."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,3 +44,23 @@ FORMS = (
     "sgeval (default), rlipv2, coco-rel or psg; or the data set whose folder is given: psg, visual_genome, vg150, ssg, fgov, "
     "or NAME:CONFIG"
 )
+
+
+def key_values(given: list[str] | None, flag: str) -> dict[str, Any]:
+    """The KEY=VALUE entries of a flag as keywords; a value that is JSON is taken as such.
+
+    >>> key_values(["batch=20", "seed=null", "rule=exact"], "--option")
+    {'batch': 20, 'seed': None, 'rule': 'exact'}
+    """
+    from sgeval.errors import SgevalError, shown
+
+    options: dict[str, Any] = {}
+    for entry in given or ():
+        key, mark, value = entry.partition("=")
+        if not mark or not key.isidentifier():
+            raise SgevalError(f"{flag}: expected KEY=VALUE, got {shown(entry)}")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return options

@@ -1,0 +1,124 @@
+"""The commands of `sgeval judge`: what a judge of labels is worth."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgeval.cli import flags
+from sgeval.cli.ending import INCOMPLETE, ends_well, print_json, say
+
+if TYPE_CHECKING:
+    from sgeval.judges.evaluation import Agreement, Kappa
+
+judge_app = typer.Typer(
+    help="Judges of labels: how far one agrees with the gold set, and with itself.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+VIEWS = {"five": "five categories", "lenient": "lenient: all but mismatch", "strict": "strict: identical alone"}
+
+
+@judge_app.callback()
+def judges() -> None:
+    """Judges of labels: how far one agrees with the gold set, and with itself."""
+
+
+@judge_app.command()
+@ends_well
+def evaluate(
+    judge: Annotated[
+        str,
+        typer.Argument(
+            help="exact, wordnet, embedding:MODEL, or provider/model of a language model.", show_default=False
+        ),
+    ],
+    part: Annotated[
+        str, typer.Option(help="Part of the gold set: test, or dev, on which thresholds are fitted.")
+    ] = "test",
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            help="Option of a language model as KEY=VALUE, e.g. batch=20 or cache=DIR; JSON or text; repeatable.",
+        ),
+    ] = None,
+    bootstrap: flags.Bootstrap = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
+    as_json: flags.Json = False,
+) -> None:
+    """Put the gold set before a judge: confusion matrix, Cohen's kappa with intervals, flip rates and coverage.
+
+    The gold set is made from WordNet and LVIS, so the agreement of `wordnet` is circular, and said to be. With batches of a
+    language model (`--option batch=20`) the pairs are asked one by one too. Exit code 3 when pairs are left unjudged.
+
+    Examples: `sgeval judge evaluate wordnet` · `sgeval judge evaluate openai/gpt-4o-mini --option batch=20`
+    """
+    from sgeval.errors import one_of
+    from sgeval.judges import make_judge
+    from sgeval.judges.evaluation import CIRCULAR, evaluate_judge
+    from sgeval.judges.gold import PARTS
+    from sgeval.options import LEAST_BOOTSTRAP
+
+    one_of("--part", part, PARTS)
+    replicates = 1000 if bootstrap is None else bootstrap
+    if replicates and not LEAST_BOOTSTRAP <= replicates <= 100_000:
+        raise typer.BadParameter(f"expected 0 (none) or {LEAST_BOOTSTRAP} to 100000", param_hint="--bootstrap")
+    options = flags.key_values(option, "--option")
+    chosen = make_judge(judge, **options)
+    alone = make_judge(judge, **{**options, "batch": 1}) if options.get("batch", 1) != 1 else None
+    found = evaluate_judge(chosen, part, other=alone, bootstrap=replicates, seed=seed)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _show(found)
+    if found.is_circular:
+        say(f"warning: {CIRCULAR}")
+    if found.coverage < 1:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _show(found: "Agreement") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from sgeval.judges.evaluation import UNJUDGED
+    from sgeval.judges.verdicts import CATEGORIES
+
+    console = Console(highlight=False)
+    confusion = Table(title="Gold set against judge: pairs")
+    confusion.add_column("gold", no_wrap=True)
+    for heading in (*CATEGORIES, UNJUDGED):
+        confusion.add_column(heading, justify="right", no_wrap=True)
+    for truth, row in found.confusion.items():
+        confusion.add_row(truth, *(f"{row[said]:,}" if row[said] else "" for said in (*CATEGORIES, UNJUDGED)))
+    kappa = Table(title="Cohen's kappa, 95 % intervals over families")
+    for heading in ("", "all", *found.by_kind):
+        kappa.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for view, words in VIEWS.items():
+        kappa.add_row(words, _interval(found.kappa[view]), *(_number(row[view]) for row in found.by_kind.values()))
+    kappa.add_row("pairs", f"{found.n:,}", *(f"{row['n']:,}" for row in found.by_kind.values()))
+    console.print(
+        f"{found.judge} on the {found.part} part: {found.n:,} pairs of {found.n_families} families", markup=False
+    )
+    console.print(confusion)
+    console.print(kappa)
+    for words, share in (
+        ("agreement, of the judged", found.accuracy),
+        ("coverage", found.coverage),
+        ("swap flips", found.swap_flip_rate),
+        ("batch flips", found.batch_flip_rate),
+        ("accepted among kinds of one thing, which have no gold category", found.probe_lenient_rate),
+    ):
+        console.print(f"{words}: {'–' if share is None else f'{share:.1%}'}")
+    for reason, count in sorted(found.unjudged.items()):
+        console.print(f"unjudged, {reason or 'no reason given'}: {count:,}", markup=False)
+
+
+def _number(value: "float | int | None") -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _interval(found: "Kappa") -> str:
+    ends = "" if found.low is None else f" ({_number(found.low)} to {_number(found.high)})"
+    return _number(found.value) + ends

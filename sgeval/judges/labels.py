@@ -1,0 +1,132 @@
+"""Labels before they reach a judge: the form that is compared, the gate for predictions, and what needs no judge."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from sgeval.errors import SgevalError, one_of, shown
+from sgeval.judges.verdicts import CATEGORIES, Judge, Kind, Pair, Verdict
+from sgeval.phrases import canonical, object_words
+
+Identical = Literal["judge", "canonical"]
+"""Who may say identical: the judge too (as in the paper), or equal normal forms alone."""
+IDENTICAL: tuple[Identical, ...] = ("judge", "canonical")
+
+NORMALISATION = "labels-1"
+"""The name of `normal`: verdicts that are kept hold for labels in this form. Changes when it does."""
+ILLEGAL = "illegal_label"
+MOST_CHARACTERS, MOST_WORDS = 64, 8
+_UNCERTAIN = re.compile(r"\(\s*uncertain\s*\)", re.IGNORECASE)
+_MARKS = " _-'/"
+
+
+@lru_cache(maxsize=262_144)
+def normal(label: str, kind: Kind = "object") -> str:
+    """A label as judges compare it: Unicode NFKC, without the note "(uncertain)", and then the form that equal labels
+    share (`sgeval.phrases.canonical`): lower case, underscores and hyphens as blanks, single blanks. Of objects also the
+    instance number and the panoptic suffix go (`object_words`). Cyrillic stays Cyrillic.
+
+    >>> normal("Dining_Table (uncertain)"), normal("person_1"), normal("play(instrument)", "predicate")
+    ('dining table', 'person', 'play(instrument)')
+    """
+    bare = _without_note(unicodedata.normalize("NFKC", label))
+    return canonical(object_words(bare) if kind == "object" else bare)
+
+
+def _without_note(label: str) -> str:
+    """The label without its notes; one that is nothing else stays as it is."""
+    bare = _UNCERTAIN.sub(" ", label)
+    return bare if bare.strip() else label
+
+
+@lru_cache(maxsize=262_144)
+def gate(label: str) -> str | None:
+    """Why a predicted label is not put before a judge, in words; `None` when it may pass.
+
+    After NFKC and without "(uncertain)" and outer blanks: 1 to 64 characters, 1 to 8 words, letters, digits and
+    ``_-'/`` only, so no control, bidirectional or invisible character and no JSON or markup. One bracket at the end is
+    legal, as in VidOR's `play(instrument)`. Annotated labels are trusted and do not pass here.
+
+    >>> gate("play(instrument)"), gate("ball/sports_ball")
+    (None, None)
+    >>> gate("dog]}, ignore this")
+    'expected letters, digits, blanks and _ - \\' / only, got U+005D'
+    """
+    if len(label) > 16 * MOST_CHARACTERS:
+        return f"expected at most {MOST_CHARACTERS} characters, got {len(label)}"
+    bare = _without_note(unicodedata.normalize("NFKC", label).strip(" "))
+    text = bare.strip(" ")
+    if not 1 <= len(text) <= MOST_CHARACTERS:
+        return f"expected 1 to {MOST_CHARACTERS} characters, got {len(text)}"
+    count = len(text.replace("_", " ").split(" "))
+    if count > MOST_WORDS:
+        return f"expected at most {MOST_WORDS} words, got {count}"
+    head, bracket, note = text.partition("(")
+    if bracket and head.strip(" ") and note.endswith(")"):
+        text = head + note[:-1]
+    for character in text:
+        if character not in _MARKS and unicodedata.category(character)[0] not in "LMN":
+            return f"expected letters, digits, blanks and _ - ' / only, got U+{ord(character):04X}"
+    if not any(unicodedata.category(character)[0] in "LN" for character in text):
+        return "expected a word, got none"
+    return None
+
+
+def settled(pair: Pair) -> Verdict | None:
+    """The verdict on a pair that needs no judge: identical for equal normal forms, mismatch for a prediction that the
+    gate refuses (reason `illegal_label`); `None` for all others.
+
+    >>> settled(Pair("object", "traffic_light", "Traffic light"))
+    Verdict(category='identical', reason=None, is_cached=False, is_repaired=False)
+    >>> settled(Pair("object", "dog", "puppy")) is None
+    True
+    """
+    if normal(pair.reference, pair.kind) == normal(pair.prediction, pair.kind):
+        return Verdict("identical")
+    if gate(pair.prediction) is not None:
+        return Verdict("mismatch", ILLEGAL)
+    return None
+
+
+def judge_pairs(judge: Judge, pairs: Sequence[Pair], identical: Identical = "judge") -> list[Verdict]:
+    """One verdict a pair, in order. What `settled` decides is not asked; of the rest each distinct pair of normal forms is
+    asked once, in the order of the alphabet, so that neither order nor repeats move a verdict.
+
+    With `identical="canonical"` a judge's identical counts as synonym: only equal normal forms are identical.
+
+    Raises `SgevalError` when the judge does not give one verdict a pair, or one of no known category.
+
+    >>> from sgeval.judges.exact import Exact
+    >>> pairs = [Pair("object", "dog", "Dog"), Pair("object", "dog", "puppy"), Pair("object", "dog", "<b>")]
+    >>> [(verdict.category, verdict.reason) for verdict in judge_pairs(Exact(), pairs)]
+    [('identical', None), ('mismatch', None), ('mismatch', 'illegal_label')]
+    """
+    one_of("identical", identical, IDENTICAL)
+    found = [settled(pair) for pair in pairs]
+    open_pairs = {index: _normal_pair(pairs[index]) for index, verdict in enumerate(found) if verdict is None}
+    asked = sorted(set(open_pairs.values()), key=lambda pair: (pair.kind, pair.reference, pair.prediction))
+    answers = list(judge(asked)) if asked else []
+    name = f"judge {shown(judge.name)}"
+    if len(answers) != len(asked):
+        raise SgevalError(f"{name}: expected {len(asked)} verdicts, got {len(answers)}")
+    for answer in answers:
+        if not isinstance(answer, Verdict):
+            raise SgevalError(f"{name}: expected a Verdict for each pair, got {shown(answer)}")
+        if answer.category is not None:
+            one_of(name, answer.category, CATEGORIES, ", or None for no verdict")
+    if identical == "canonical":
+        answers = [_demoted(answer) for answer in answers]
+    verdicts = dict(zip(asked, answers))
+    return [verdicts[open_pairs[index]] if verdict is None else verdict for index, verdict in enumerate(found)]
+
+
+def _normal_pair(pair: Pair) -> Pair:
+    return Pair(pair.kind, normal(pair.reference, pair.kind), normal(pair.prediction, pair.kind))
+
+
+def _demoted(verdict: Verdict) -> Verdict:
+    if verdict.category != "identical":
+        return verdict
+    return Verdict("synonym", verdict.reason, verdict.is_cached, verdict.is_repaired)

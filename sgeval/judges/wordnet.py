@@ -1,0 +1,187 @@
+"""The judge `wordnet`: WordNet 3.0 and a table of places, offline. How labels of each kind are judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sgeval.judges import places
+from sgeval.judges.dictionary import PartOfSpeech, dictionary
+from sgeval.judges.labels import normal
+from sgeval.judges.senses import NEGATIONS, Relation, read, relate, without_articles
+from sgeval.judges.verdicts import CATEGORIES, Category, Kind, Pair, Verdict
+
+PARTS: dict[Kind, tuple[PartOfSpeech, ...]] = {
+    "object": ("n",),
+    "attribute": ("a", "n", "v"),
+    "predicate": ("v", "a", "n"),
+}
+SUBSTANCE = 27
+"""The lexicographer file noun.substance."""
+_AUXILIARIES = {"is", "are", "was", "were", "be", "being", "been"}
+_RANK = {category: rank for rank, category in enumerate(CATEGORIES)}
+
+
+class WordNet:
+    """Judge by WordNet 3.0 (see `sgeval.judges.senses.relate`) and a table of places (`sgeval.judges.places`).
+
+    Objects are read as nouns, with `/` between alternatives. Attributes are read as adjectives, nouns and verbs, and the
+    closest relation counts, unless one reading makes them antonyms. Predicates are taken apart into a verb and a place:
+
+    | reference | prediction | category | by the rule |
+    | --- | --- | --- | --- |
+    | sitting on | sits on top of | synonym | both have both: the further of the two parts |
+    | sitting on | standing on | mismatch | kinds of one relation, as with objects |
+    | sitting on | sitting under | mismatch | places that exclude each other |
+    | sitting on | on | hypernym | one has a place alone: hypernym where the places agree |
+    | sitting on | in | overlap | and overlap where they overlap |
+    | riding on | riding | hypernym | one has a verb alone: hypernym where the verbs agree |
+    | carrying | with | mismatch | a verb alone against a place alone |
+    | carrying | carried by | mismatch | the passive turns the relation round |
+    | picking up | lifting | synonym | the whole as one verb of WordNet, where that brings them closer |
+
+    Category is the same for a pair and its swap.
+
+    >>> pairs = [Pair("object", "couch", "sofa"), Pair("object", "dog", "animal"), Pair("predicate", "above", "below")]
+    >>> [verdict.category for verdict in WordNet()(pairs)]
+    ['synonym', 'hypernym', 'mismatch']
+    """
+
+    name = "wordnet"
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """One verdict a pair, in order."""
+        return [
+            Verdict(category_of(pair.kind, normal(pair.reference, pair.kind), normal(pair.prediction, pair.kind)))
+            for pair in pairs
+        ]
+
+
+def category_of(kind: Kind, left: str, right: str) -> Category:
+    """The category of two normalised labels."""
+    if left == right:
+        return "identical"
+    if kind == "predicate":
+        return _of_predicates(_take_apart(left), _take_apart(right))
+    found = [
+        _closest(PARTS[kind], one, other).category for one in _alternatives(left) for other in _alternatives(right)
+    ]
+    category = min(found, key=_RANK.__getitem__)
+    return _of_attributes(left, right, category) if kind == "attribute" else category
+
+
+def _of_attributes(left: str, right: str, category: Category) -> Category:
+    """What attributes have beyond senses: the stuff that one in -en is made of, and shades that end in their colour."""
+    if category != "mismatch":
+        return category
+    if _stuff(left) in (right, _stuff(right)) or _stuff(right) == left:
+        return "synonym"
+    short, long = sorted((left, right), key=len)
+    is_shade = long.endswith(f" {short}") and not NEGATIONS & {*long.split(" ")}
+    return "hypernym" if is_shade else "mismatch"
+
+
+def _stuff(label: str) -> str:
+    """The stuff of which things called so are made: wood of wooden. The label itself where it names no stuff."""
+    stem = label.removesuffix("en")
+    senses = dictionary().senses(stem, "n") if stem != label else ()
+    return stem if any(dictionary().file(sense) == SUBSTANCE for sense in senses) else label
+
+
+def _alternatives(label: str) -> list[str]:
+    return [part.strip() for part in label.split("/") if part.strip()] or [label]
+
+
+def _closest(parts: Sequence[PartOfSpeech], left: str, right: str) -> Relation:
+    """The closest relation of two labels over parts of speech; that of antonyms where they are."""
+    found = []
+    for part in parts:
+        relation = relate(read(left, part), read(right, part))
+        if relation.category == "identical" or relation.is_opposite:
+            return relation
+        found.append(relation)
+    return min(found, key=lambda relation: _RANK[relation.category])
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A predicate taken apart."""
+
+    whole: str
+    verb: str
+    """Empty in "on top of"."""
+    place: str | None
+    """A meaning of `places.GROUPS`; none in "riding"."""
+    is_passive: bool
+
+
+@lru_cache(maxsize=262_144)
+def _take_apart(label: str) -> Phrase:
+    words = without_articles(label.replace("(", " ").replace(")", " ")).split()
+    while len(words) > 1 and words[0] in _AUXILIARIES:
+        words = words[1:]
+    whole = " ".join(words)
+    for start in range(max(0, len(words) - places.LONGEST), len(words)):
+        place = places.meaning_of(" ".join(words[start:]))
+        if place:
+            verb = " ".join(words[:start])
+            is_passive = words[start:] == ["by"] and bool(verb) and not words[start - 1].endswith("ing")
+            return Phrase(whole, verb, place, is_passive)
+    return Phrase(whole, whole, None, False)
+
+
+def _of_predicates(left: Phrase, right: Phrase) -> Category:
+    if left.whole == right.whole:
+        return "identical"
+    if left.is_passive != right.is_passive:
+        return "mismatch"
+    if left.place and right.place and places.excludes(left.place, right.place):
+        return "mismatch"
+    whole = relate(read(left.whole, "v"), read(right.whole, "v"))
+    if whole.is_opposite:
+        return "mismatch"
+    return min(whole.category, _of_parts(left, right), key=_RANK.__getitem__)
+
+
+def _of_parts(left: Phrase, right: Phrase) -> Category:
+    by_place = places.compare(left.place, right.place) if left.place and right.place else None
+    if not left.verb and not right.verb:
+        return by_place or "mismatch"
+    if left.verb and right.verb:
+        by_verb = _closest(PARTS["predicate"], left.verb, right.verb).category
+        if left.place is None and right.place is None:
+            return by_verb
+        if by_place is None:
+            return _as_broader(by_verb)
+        if by_place == "synonym" and by_verb == "identical":
+            return "identical" if _same_words_of_place(left, right) else "synonym"
+        return max(by_verb, by_place, key=_RANK.__getitem__)
+    return _as_broader(by_place or "mismatch")
+
+
+def _same_words_of_place(left: Phrase, right: Phrase) -> bool:
+    return left.whole[len(left.verb) :] == right.whole[len(right.verb) :]
+
+
+def _as_broader(category: Category) -> Category:
+    """The category where one side says less than the other: at best its hypernym."""
+    return max(category, "hypernym", key=_RANK.__getitem__)
+
+
+class _Known:
+    """The normalised labels that WordNet or the table of places has, as a container. The names of categories are left out:
+    as labels they are likelier to speak to a judge than to name what is seen."""
+
+    def __contains__(self, label: object) -> bool:
+        if not isinstance(label, str) or label in CATEGORIES:
+            return False
+        phrase = _take_apart(label)
+        return _is_word(label) or (phrase.place is not None and (not phrase.verb or _is_word(phrase.verb)))
+
+
+def _is_word(label: str) -> bool:
+    readings = (read(label, part) for part in PARTS["attribute"])
+    return any(reading.senses and not reading.rest for reading in readings)
+
+
+KNOWN = _Known()
+"""The vocabulary outside which a language model's verdicts get a second look. Loads nothing until it is asked."""
