@@ -15,7 +15,6 @@ import yaml
 from data_kit import EVERY, make_folder, records
 
 import sgeval
-from sgeval.data.masks import record_codes
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub import export as exporting
@@ -23,6 +22,7 @@ from sgeval.hub.card import facts_text
 from sgeval.hub.export import export, push
 from sgeval.hub.features import to_record
 from sgeval.hub.schema import features_of
+from sgeval.masks import record_codes
 from sgeval.vocabulary import vocabulary_of_graphs
 
 ROOT = Path(sgeval.__file__).parent.parent

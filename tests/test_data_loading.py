@@ -14,7 +14,7 @@ import pytest
 from data_kit import EVERY, OF_PICTURES, draw, make_folder, records
 
 import sgeval
-from sgeval.data import masks
+from sgeval import masks
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub.features import to_record, to_row, to_table

@@ -147,8 +147,11 @@ def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any]
     for split in found.configs[out.config]:
         number, ids = 0, set()
         records = reading.read(found.name, out.data_dir, out.config, split, **reader)
-        for graph in bar(records, f"{found.name} {split}", "record"):
+        total = reading.known_count(found, out.data_dir, out.config, split)
+        for graph in bar(records, f"{found.name} {split}", "record", total):
             number += 1
+            if isinstance(graph, VideoGraph) and graph.key in ids:
+                _note(out, "videos with an id that came before", graph)
             ids.add(graph.key)
             _look_for_files(out, place, graph, *parts)
             if isinstance(graph, VideoGraph):

@@ -60,9 +60,13 @@ def read(
 def count(name: str, data_dir: str | Path, config: str | None = None, split: str | None = None, **options: Any) -> int:
     """How many records `read` gives; they are read for it, unless the data set can tell."""
     found = data_set(name)
-    if found.count is not None:
-        return found.count(Path(data_dir), split, config_of(found, config))
-    return sum(1 for _ in read(name, data_dir, config, split, **options))
+    known = known_count(found, data_dir, config_of(found, config), split)
+    return sum(1 for _ in read(name, data_dir, config, split, **options)) if known is None else known
+
+
+def known_count(found: DataSet, data_dir: str | Path, config: str, split: str | None) -> int | None:
+    """How many records a split has, where that can be told without reading them."""
+    return None if found.count is None else found.count(Path(data_dir), split, config)
 
 
 def classes(name: str, data_dir: str | Path, config: str | None = None) -> Classes:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sgeval.data.masks import mask_ids, segments
 from sgeval.errors import BadImage
+from sgeval.masks import mask_ids, segments
 from sgeval.readers.flags import absent_flags
 from sgeval.records import TrackPoint, VideoGraph, label
 

@@ -94,9 +94,10 @@ def export(
         splits: dict[str, Size] = {}
         with_pairs = []
         for split in found.configs[config]:
+            total = reading.known_count(found, where, config, split)
             with _Writer(work / config, split, features, shard_bytes) as rows:
                 tables = tables_of(make, made, split, size, features)
-                pairs = vocabulary_of_tables(_written(tables, rows, size, f"{name} {split}")).rows()
+                pairs = vocabulary_of_tables(_written(tables, rows, size, f"{name} {split}", total)).rows()
             splits[split] = rows.size
             if pairs:
                 with_pairs.append(split)
@@ -118,9 +119,11 @@ def _rows_of_a_group(kind: Kind, make: RowMaker) -> int:
     return PICTURE_ROWS if make.with_images or make.with_masks else PLAIN_ROWS
 
 
-def _written(tables: Iterable[pa.Table], writer: "_Writer", size: int, title: str) -> Iterator[pa.Table]:
+def _written(
+    tables: Iterable[pa.Table], writer: "_Writer", size: int, title: str, total: int | None
+) -> Iterator[pa.Table]:
     """The tables, each handed on once it is on its way to the disk."""
-    with bar(None, title, "record") as shown_bar:
+    with bar(None, title, "record", total) as shown_bar:
         for table in tables:
             writer.write(table, size)
             shown_bar.update(table.num_rows)

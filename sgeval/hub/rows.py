@@ -19,11 +19,11 @@ import pyarrow as pa
 import sgeval
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet
-from sgeval.data.masks import record_codes
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
 from sgeval.errors import SgevalError, shown
 from sgeval.hub.features import Heavy, to_table
+from sgeval.masks import record_codes
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
 CODE = (
@@ -31,6 +31,7 @@ CODE = (
     "boxes.py",
     "spans.py",
     "images.py",
+    "masks.py",
     "formats.py",
     "strict_json.py",
     "readers",

@@ -16,8 +16,8 @@ from sgeval.spans import Span, merged, to_raw
 
 
 def drop_spans_outside(graph: VideoGraph) -> VideoGraph:
-    """The record without the spans that no part of the clip lies in: those that begin at its end or later, or end before it
-    begins. Those that reach beyond it stay whole; those of no length stay where they lie inside. Needs the clip's length.
+    """The record without the spans that lie outside the clip: those that begin at its end or later, or end as it begins or
+    before. Those that reach beyond it stay whole; those of no length stay where they lie inside. Needs the clip's length.
 
     >>> late = Relation(1, 2, "on", spans=((1.0, 3.0), (2.0, 4.0)), raw_spans=((5.0, 14.0), (10.0, 19.0)))
     >>> clip = VideoGraph("7", relations=(late,), fps=5.0, num_frames=10, span_unit="frame", span_end="inclusive")
@@ -25,7 +25,7 @@ def drop_spans_outside(graph: VideoGraph) -> VideoGraph:
     ((5.0, 14.0),)
     """
     length = clip_seconds(graph)
-    return _kept(graph, lambda span: span if span[0] < length and span[1] >= 0 else None)
+    return _kept(graph, lambda span: span if span[0] < length and (span[0] >= 0 or span[1] > 0) else None)
 
 
 def clip_spans(graph: VideoGraph) -> VideoGraph:

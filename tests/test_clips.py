@@ -1,0 +1,243 @@
+"""Frames from clips: those that were put in, by number and by time; and no frame in the place of another."""
+
+import struct
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data_kit import make_folder, records
+from PIL import Image
+
+from sgeval.clips import clip_facts, clip_frames, clip_frames_at
+from sgeval.data.frames import video_frames
+from sgeval.errors import BadImage, SgevalError
+
+av = pytest.importorskip("av")
+
+PVSG = Path(__file__).parent / "data" / "pvsg" / "data"
+CLIP = PVSG / "vidor/videos/9001_0000000001.mp4"
+FRAMES = sorted((PVSG / "vidor/frames/9001_0000000001").glob("*.png"))
+
+
+def pixels(image):
+    return np.asarray(image.convert("RGB"))
+
+
+def write_clip(path, pictures, codec="ffv1", form="bgr0", rate=5, times=None, **options):
+    """A clip of these pictures; with ffv1 and bgr0 nothing is lost."""
+    with av.open(str(path), "w", options=options) as container:
+        stream = container.add_stream(codec, rate=rate)
+        stream.height, stream.width = pictures[0].shape[:2]
+        stream.pix_fmt = form
+        stream.codec_context.time_base = Fraction(1, 1000)
+        for number, picture in enumerate(pictures):
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame.pts = number * 1000 // rate if times is None else times[number]
+            frame.time_base = Fraction(1, 1000)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.fixture(scope="module")
+def noise():
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, 256, (48, 64, 3), dtype=np.uint8) for _ in range(20)]
+
+
+class TestSamePictures:
+    def test_without_loss_they_are_equal(self, tmp_path):
+        files = [pixels(Image.open(path)) for path in FRAMES]
+        clip = write_clip(tmp_path / "clip.mkv", files)
+        for found in (clip_frames(clip, range(6), fps=5.0), clip_frames_at(clip, [number / 5 for number in range(6)])):
+            assert all((pixels(frame) == file).all() for frame, file in zip(found, files, strict=True))
+
+    @pytest.mark.parametrize("clip", sorted(PVSG.glob("*/videos/*.mp4")), ids=lambda path: path.parent.parent.name)
+    def test_with_loss_each_is_nearest_to_its_own(self, clip):
+        folder = clip.parent.parent / "frames" / clip.stem
+        files = [pixels(Image.open(path)).astype(float) for path in sorted(folder.glob("*.png"))]
+        for number, frame in enumerate(clip_frames(clip, range(6), fps=5.0)):
+            apart = [np.abs(pixels(frame) - file).mean() for file in files]
+            assert apart[number] == min(apart) and apart[number] < 8  # of 255
+
+    def test_a_record_with_files_and_one_with_a_clip(self, tmp_path):
+        folder = make_folder("pvsg", tmp_path / "pvsg")
+        files = [pixels(Image.open(path)) for path in FRAMES]
+        write_clip(tmp_path / "clip.mkv", files).rename(folder / "data/vidor/videos/9001_0000000001.mp4")
+        by_clip, by_files = (records("pvsg", folder, config)[0] for config in ("annotations", "frames"))
+        for asked in ({"indices": [3, 0, 3]}, {"times": [0.6, 0.19, 0.79]}):
+            both = [video_frames("pvsg", graph, folder, **asked) for graph in (by_clip, by_files)]
+            for one, other, number in zip(*both, (3, 0, 3), strict=True):
+                assert (pixels(one) == pixels(other)).all() and (pixels(one) == files[number]).all()
+
+    def test_the_clip_of_vidor(self, tmp_path):
+        graph = records("vidor", Path(__file__).parent / "data/vidor")[0]
+        frames = video_frames("vidor", graph, Path(__file__).parent / "data/vidor", [0, 11])
+        assert [frame.size for frame in frames] == [(96, 64)] * 2
+        with pytest.raises(BadImage, match=r'video "9000000001": .*expected frame 12, got a clip that ends after 12'):
+            video_frames("vidor", graph, Path(__file__).parent / "data/vidor", [12])
+
+
+class TestTimes:
+    def test_a_frame_lasts_until_the_next(self, tmp_path, noise):
+        """Frames at 0, 100, 150 and 600 ms; the last is shown for one frame of the average rate."""
+        clip = write_clip(tmp_path / "clip.mkv", noise[:4], rate=10, times=[0, 100, 150, 600])
+        times = [0.0, 0.0999, 0.1, 0.149, 0.15, 0.599, 0.6, 0.61]
+        found = clip_frames_at(clip, times)
+        for frame, number in zip(found, [0, 0, 1, 1, 2, 2, 3, 3], strict=True):
+            assert (pixels(frame) == noise[number]).all()
+
+    def test_past_the_end(self):
+        with pytest.raises(BadImage, match=r"expected a frame at 1.2 s, got a clip that ends at 1.2 s"):
+            clip_frames_at(CLIP, [0.0, 1.2])
+
+    def test_order_and_repeats(self, tmp_path, noise):
+        clip = write_clip(tmp_path / "clip.mkv", noise)
+        found = clip_frames_at(clip, [3.0, 0.0, 3.0])
+        assert [(pixels(frame) == noise[number]).all() for frame, number in zip(found, (15, 0, 15))] == [True] * 3
+        assert clip_frames_at(clip, []) == clip_frames(clip, []) == []
+
+
+class TestBadClips:
+    @pytest.mark.parametrize(("codec", "form", "ending"), [("mpeg4", "yuv420p", ".mp4"), ("ffv1", "bgr0", ".mkv")])
+    def test_cut_off_anywhere(self, codec, form, ending, tmp_path, noise):
+        """A frame comes out as it is in the whole clip, or not at all."""
+        options = {"movflags": "faststart"} if ending == ".mp4" else {}
+        whole = write_clip(tmp_path / f"whole{ending}", noise, codec, form, **options)
+        frames = [pixels(frame) for frame in clip_frames(whole, range(20))]
+        data, cut = whole.read_bytes(), tmp_path / f"cut{ending}"
+        n_refused = 0
+        for size in range(len(data) // 4, len(data), len(data) // 29):
+            cut.write_bytes(data[:size])
+            for number in (2, 9, 18):
+                try:
+                    (frame,) = clip_frames(cut, [number], fps=5.0)
+                except BadImage as fault:
+                    assert str(cut) in str(fault) and "\n" not in str(fault)
+                    n_refused += 1
+                else:
+                    assert (pixels(frame) == frames[number]).all()
+        assert n_refused > 20
+
+    def test_a_frame_that_was_lost_on_the_way(self, tmp_path, noise):
+        times = [number * 200 for number in range(20) if number != 7]
+        clip = write_clip(tmp_path / "clip.mkv", noise[:7] + noise[8:], times=times)
+        assert (pixels(clip_frames(clip, [6], fps=5.0)[0]) == noise[6]).all()
+        with pytest.raises(BadImage, match="frames before it are lost, or the rate varies; ask by time"):
+            clip_frames(clip, [8], fps=5.0)
+        assert (pixels(clip_frames_at(clip, [1.6])[0]) == noise[8]).all()
+
+    def test_another_rate_or_size(self):
+        with pytest.raises(BadImage, match=r"expected a clip of 30 frames a second, got 5: numbers .* ask by time"):
+            clip_frames(CLIP, [0], fps=30.0)
+        with pytest.raises(BadImage, match="expected the annotated 32 x 32, got 48 x 32"):
+            clip_frames(CLIP, [0], expected=(32, 32))
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"no clip", b"#EXTM3U\n#EXTINF:1,\n{}\n", b"ffconcat version 1.0\nfile {}\n"]
+    )
+    def test_what_is_no_clip(self, content, tmp_path):
+        for name in ("x.mp4", "x.m3u8", "x.ffconcat"):
+            path = tmp_path / name
+            path.write_bytes(content.replace(b"{}", str(CLIP).encode()))
+            with pytest.raises(BadImage, match=f"{name}: the clip cannot be opened"):
+                clip_frames(path, [0])
+
+    def test_a_sound_track_alone(self, tmp_path):
+        with av.open(str(tmp_path / "x.mp4"), "w") as container:
+            stream = container.add_stream("aac", rate=8000, layout="mono")
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+            frame.rate = 8000
+            container.mux(stream.encode(frame))
+            container.mux(stream.encode(None))
+        with pytest.raises(BadImage, match="expected a clip with pictures"):
+            clip_frames(tmp_path / "x.mp4", [0])
+
+    def test_no_file(self, tmp_path):
+        for path in (tmp_path, tmp_path / "none.mp4"):
+            with pytest.raises(BadImage, match="no such file"):
+                clip_frames(path, [0])
+
+    @pytest.mark.parametrize("indices", [[-1], [1.0], [True]])
+    def test_numbers_that_are_none(self, indices):
+        with pytest.raises(SgevalError, match="expected numbers of frames from 0 up"):
+            clip_frames(CLIP, indices)
+        with pytest.raises(SgevalError, match="expected seconds from 0 up"):
+            clip_frames_at(CLIP, [-0.1])
+
+    def test_without_pyav(self, monkeypatch):
+        monkeypatch.setitem(__import__("sys").modules, "av", None)
+        with pytest.raises(SgevalError, match=r'expected PyAV, got none; pip install "sgeval\[video\]"'):
+            clip_frames(CLIP, [0])
+
+
+def test_facts():
+    facts = clip_facts(CLIP)
+    assert (facts.width, facts.height, facts.fps, facts.num_frames) == (48, 32, 5.0, 6)
+
+
+class TestTurned:
+    """A phone writes how to turn its pictures into the head of the track (tkhd): here a quarter turn clockwise."""
+
+    QUARTER = struct.pack(">9i", 0, 0x10000, 0, -0x10000, 0, 0, 0, 0, 0x40000000)
+
+    @pytest.fixture
+    def clip(self, tmp_path):
+        picture = np.zeros((32, 48, 3), np.uint8)
+        picture[:, :24] = (255, 0, 0)  # red on the left
+        path = write_clip(tmp_path / "clip.mp4", [picture] * 3, "mpeg4", "yuv420p")
+        data = bytearray(path.read_bytes())
+        at = data.find(b"tkhd") + 4 + 40  # the matrix, after version, times, id, duration, layer and volume
+        data[at : at + 36] = self.QUARTER
+        path.write_bytes(data)
+        return path
+
+    def test_by_the_annotated_size(self, clip):
+        for expected, size in ((None, (32, 48)), ((32, 48), (32, 48)), ((48, 32), (48, 32))):
+            (frame,) = clip_frames(clip, [0], expected=expected)
+            assert frame.size == size
+        upright = pixels(clip_frames(clip, [0])[0])
+        assert upright[4, 16, 0] > 200 and upright[44, 16, 0] < 50  # what was left is on top
+        with pytest.raises(BadImage, match="expected the annotated 40 x 40"):
+            clip_frames(clip, [0], expected=(40, 40))
+
+
+class TestRecords:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        return make_folder("pvsg", tmp_path / "pvsg")
+
+    def test_a_missing_frame(self, folder):
+        graph = records("pvsg", folder, "frames")[0]
+        (folder / "data/vidor/frames/9001_0000000001/0003.png").unlink()
+        assert len(video_frames("pvsg", graph, folder, [2, 4])) == 2
+        with pytest.raises(BadImage, match=r'video "9001_0000000001": expected frame 3, "vidor/frames/.*/0003.png"'):
+            video_frames("pvsg", graph, folder, [3])
+
+    def test_a_frame_of_another_size(self, folder):
+        graph = records("pvsg", folder, "frames")[0]
+        Image.new("RGB", (40, 32)).save(folder / "data/vidor/frames/9001_0000000001/0003.png")
+        with pytest.raises(BadImage, match=r'video "9001_0000000001": .*0003.png: expected the annotated 48 x 32'):
+            video_frames("pvsg", graph, folder, [3])
+
+    def test_a_missing_clip(self, folder):
+        graph = records("pvsg", folder)[0]
+        (folder / "data" / graph.file_name).unlink()
+        with pytest.raises(BadImage, match=r'video "9001_0000000001": expected the clip "vidor/videos/.* got none'):
+            video_frames("pvsg", graph, folder, [0])
+
+    @pytest.mark.parametrize(
+        ("asked", "words"),
+        [
+            ({}, "expected either indices or times"),
+            ({"indices": [0], "times": [0.0]}, "expected either indices or times"),
+            ({"indices": [6]}, "expected the number of one of 6 frames, got 6"),
+            ({"indices": [-1]}, "expected the number of one of 6 frames, got -1"),
+            ({"times": [1.2]}, "expected the number of one of 6 frames, got 6"),
+            ({"times": [float("nan")]}, "expected seconds from 0 up, got NaN"),
+        ],
+    )
+    def test_numbers_that_are_none(self, asked, words, folder):
+        with pytest.raises(SgevalError, match=f'video "9001_0000000001": .*{words}'):
+            video_frames("pvsg", records("pvsg", folder, "frames")[0], folder, **asked)

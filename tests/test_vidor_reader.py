@@ -1,0 +1,225 @@
+"""The VidOR reader against files whose content is known by hand (tests/data/vidor/SOURCE.md says what they are)."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from kit import put_at
+
+from sgeval.errors import SgevalError
+from sgeval.readers import vidor
+from sgeval.readers.vidor import read_vidor, read_vidor_file, vidor_files
+from sgeval.records import Object, Relation, TrackPoint, VideoGraph
+
+DATA = Path(__file__).parent / "data" / "vidor"
+FIRST_FILE = DATA / "annotation/training/9000/9000000001.json"
+FPS = 29.97002997002997
+
+# 13 frames are said, 12 have boxes. Corners are inside: x 4 to 15 is 12 wide, y 5 to 18 is 14 high, 3 pixels on each frame.
+# tid 1 is not to be seen in frames 6 and 7: in_front_of [0, 12) lacks it twice, the others never.
+FIRST = VideoGraph(
+    video_id="9000000001",
+    file_name="9000/9000000001.mp4",
+    width=96,
+    height=64,
+    source="vidor",
+    fps=FPS,
+    num_frames=12,
+    span_unit="frame",
+    span_end="exclusive",
+    objects=(Object(0, "adult"), Object(1, "dog")),
+    relations=(
+        Relation(0, 1, "in_front_of", 0, spans=((0.0, 12 / FPS),), raw_spans=((0.0, 12.0),)),
+        Relation(0, 1, "watch", 1, spans=((0.0, 5 / FPS),), raw_spans=((0.0, 5.0),)),
+        Relation(0, 1, "watch", 2, spans=((8 / FPS, 12 / FPS),), raw_spans=((8.0, 12.0),)),
+        Relation(1, 0, "play(instrument)", 3, spans=((3 / FPS, 4 / FPS),), raw_spans=((3.0, 4.0),)),
+    ),
+    extra={
+        "version": "VERSION 1.0",
+        "video_hash": "0" * 30,
+        "frame_count": 13,
+        "/num_frames/beyond_trajectories": 1,
+        "/relations/0/absent_frames": 2,
+        "/relations/2/repeats": 1,
+    },
+)
+
+
+@pytest.fixture
+def whole():
+    return json.loads(FIRST_FILE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def read(tmp_path):
+    def run(whole, **options):
+        path = tmp_path / "9000000001.json"
+        path.write_text(whole if isinstance(whole, str) else json.dumps(whole), encoding="utf-8")
+        return read_vidor_file(path, **options)
+
+    return run
+
+
+def test_the_first_record():
+    assert next(read_vidor(DATA)) == FIRST
+
+
+def test_tracks():
+    graph = next(read_vidor(DATA, config="tracks"))
+    assert graph.objects[0].track == tuple(
+        TrackPoint(
+            frame,
+            (4.0 + 3 * frame, 5.0, 12.0, 14.0),
+            generated=frame % 5 != 0,
+            tracker="linear" if frame % 5 else "none",
+        )
+        for frame in range(12)
+    )
+    assert [point.frame for point in graph.objects[1].track] == [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
+    assert graph.objects[1].track[6].bbox == (48.0, 15.0, 12.0, 14.0)
+
+
+def test_splits_and_parts():
+    ids = [graph.video_id for graph in read_vidor(DATA)]
+    assert ids == ["9000000001", "9000000002"]
+    assert [graph.video_id for graph in read_vidor(DATA, "train")] == ids[:1]
+    assert [graph.video_id for graph in read_vidor(DATA, "val")] == ids[1:]
+    assert [graph.video_id for graph in read_vidor(DATA, part=(1, None))] == ids[1:]
+    assert list(read_vidor(DATA, part=(1, 1))) == []
+
+
+def test_one_split_is_enough(tmp_path):
+    shutil.copytree(DATA / "annotation/validation", tmp_path / "annotation/validation")
+    (tmp_path / "annotation/validation/9000/._9000000002.json").write_bytes(b"\0")
+    assert len(list(read_vidor(tmp_path))) == 1 and vidor_files(tmp_path, "train") == []
+
+
+def test_names_stay_as_they_are():
+    graph = list(read_vidor(DATA))[1]
+    assert [item.category for item in graph.objects] == ["child", "ball/sports_ball", "child"]
+    assert graph.relations[1].predicate == "next_to" and graph.relations[1].predicate_id == -1
+
+
+class TestKept:
+    def test_more_boxes_than_frames(self, whole, read):
+        whole["frame_count"] = 10
+        graph = read(whole, config="tracks")
+        assert graph.num_frames == 10 and len(graph.objects[0].track) == 12
+        assert graph.extra["/num_frames/beyond_frame_count"] == 2
+        assert graph.extra["/relations/0/beyond_clip"] == [0]  # to 12 of 10 frames
+
+    def test_odd_relations(self, whole, read):
+        whole["relation_instances"][0] |= {"begin_fid": 9, "end_fid": 2}
+        whole["relation_instances"][1] |= {"begin_fid": 3, "end_fid": 3}
+        extra = read(whole).extra
+        assert extra["/relations/0/inverted"] == [0] and extra["/relations/1/empty"] == [0]
+
+    def test_an_id_that_is_not_the_name_of_the_file(self, whole, read):
+        whole["video_id"] = "7"
+        assert read(whole).extra["/video_id/not_the_file"] == "9000000001"
+
+    def test_what_the_form_does_not_know(self, whole, read):
+        whole |= {"licence": "x", "version": None}
+        whole["subject/objects"][1]["colour"] = ["brown"]
+        whole["trajectories"][2][0]["bbox"]["score"] = 0.5
+        whole["trajectories"][2][0]["note"] = None
+        whole["relation_instances"][3]["a/b"] = {}
+        extra = read(whole).extra
+        assert extra["/licence"] == "x" and "version" not in extra and extra["/objects/1/colour"] == ["brown"]
+        assert extra["/trajectories/2/0/bbox/score"] == 0.5 and extra["/trajectories/2/0/note"] is None
+        assert extra["/relations/3/a~1b"] == {}
+
+    def test_floats_and_points_without_a_tracker(self, whole, read):
+        whole["trajectories"][0][0] = {"tid": 0, "bbox": {"xmin": 0.5, "ymin": -1, "xmax": 2, "ymax": 3.25}}
+        point = read(whole, config="tracks").objects[0].track[0]
+        assert point == TrackPoint(0, (0.5, -1.0, 2.5, 5.25))  # 2 - 0.5 + 1, 3.25 + 1 + 1
+
+
+@pytest.mark.parametrize("config", ["annotations", "tracks"])
+def test_both_roads_give_the_same(config, whole, read, monkeypatch):
+    """The one through msgspec, and the one that takes files apart; on changed files too."""
+    rng = random.Random(5)
+    for _ in range(20):
+        for points in whole["trajectories"]:
+            rng.shuffle(points)
+        row = rng.choice(whole["relation_instances"])
+        row["begin_fid"], row["end_fid"] = rng.randrange(-3, 20), rng.randrange(-3, 20)
+        fast = read(whole, config=config)
+        with monkeypatch.context() as patch:
+            patch.setattr(vidor, "typed_block", lambda *_: None)
+            assert read(whole, config=config) == fast
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("video_id",), " ", "video_id: expected a text that is not empty"),
+        (("video_id",), 5, "video_id: expected a text"),
+        (("video_path",), ..., "video_path: expected a text, got nothing"),
+        (("fps",), 0, "fps: expected frames a second from 0.001"),
+        (("fps",), None, "fps: expected frames a second, got null"),
+        (("width",), 0, "width: expected a whole number of pixels from 1 up, got 0"),
+        (("height",), None, "height: expected a whole number of pixels from 1 up, got null"),
+        (("frame_count",), 10**7, "frame_count: expected a whole number from 0 to 1,000,000"),
+        (("version",), 1, "version: expected a text, got 1"),
+        (("subject/objects",), {}, "subject/objects: expected a list"),
+        (("subject/objects", 1, "tid"), 0, r"subject/objects: expected each tid once, got \[0, 0\]"),
+        (("subject/objects", 1, "tid"), 2**63, r"subject/objects\[1\].tid: expected a whole number"),
+        (("trajectories", 3), None, r"trajectories\[3\]: expected a list, got null"),
+        (("trajectories", 3, 1), 7, r"trajectories\[3\]\[1\]: expected an object with tid and bbox, got 7"),
+        (
+            ("trajectories", 3, 1, "tid"),
+            9,
+            r"trajectories\[3\]\[1\].tid: expected the tid of one of the 2 objects, got 9",
+        ),
+        (("trajectories", 3, 1, "tid"), 0, r"trajectories\[3\]\[1\].tid: expected each tid once a frame, got 0"),
+        (("trajectories", 3, 1, "bbox", "xmax"), ..., r"bbox.xmax: expected a number of pixels, got nothing"),
+        (("trajectories", 3, 1, "bbox", "xmax"), True, r"bbox.xmax: expected a number of pixels, got true"),
+        (("trajectories", 3, 1, "bbox", "xmax"), 2**40, r"bbox.xmax: expected a number of pixels"),
+        (("trajectories", 3, 1, "generated"), 2, r"generated: expected 0 or 1, got 2"),
+        (("trajectories", 3, 1, "tracker"), 2, r"tracker: expected a text, got 2"),
+        (
+            ("relation_instances", 0, "subject_tid"),
+            5,
+            r"\[0\].subject_tid: expected the tid of one of the 2 objects, got 5",
+        ),
+        (("relation_instances", 0, "end_fid"), 2**40, r"\[0\].end_fid: expected a whole number from"),
+        (("relation_instances", 0, "end_fid"), 2.5, r"\[0\].end_fid: expected a whole number, got 2.5"),
+        (("relation_instances", 0), [], r"relation_instances\[0\]: expected an object, got \[\]"),
+    ],
+)
+def test_faults_name_the_video(path, value, words, whole, read):
+    put_at(whole, path, value)
+    with pytest.raises(SgevalError, match=words) as caught:
+        read(whole)
+    assert "\n" not in str(caught.value) and "9000000001" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "expected an object with video_id"),
+        ("{", "expected JSON"),
+        ("", "expected JSON"),
+        ('{"a": 1}, {"a": 1}', "expected JSON"),
+        ('{"fps": NaN}', "expected finite numbers"),
+        ('{"video_id": "1", "video_id": "2"}', "each key once"),
+        ("[" * 100_000, "levels of nesting"),
+    ],
+)
+def test_files_that_are_none(text, words, read):
+    with pytest.raises(SgevalError, match=words):
+        read(text)
+
+
+def test_a_doubled_key_in_a_file_that_is_sound_otherwise(read):
+    text = FIRST_FILE.read_text(encoding="utf-8")
+    with pytest.raises(SgevalError, match='got the key "tid" twice'):
+        read(text.replace('"tid": 0', '"tid": 0, "tid": 0', 1))
+
+
+def test_no_files(tmp_path):
+    with pytest.raises(SgevalError, match=r"expected a folder that holds annotation/training.*shangxd/vidor"):
+        read_vidor(tmp_path)
