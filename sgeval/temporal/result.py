@@ -14,8 +14,8 @@ import numpy as np
 
 from sgeval.summary import Floats, intervals
 from sgeval.temporal import hits
-from sgeval.temporal.judging import form
 from sgeval.temporal.hits import Hits, Key, Reading, State
+from sgeval.temporal.judging import form
 from sgeval.temporal.options import HEADLINE_THRESHOLD, KINDS, Options
 from sgeval.temporal.rows import Item, Match, Rows
 

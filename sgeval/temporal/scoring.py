@@ -176,7 +176,9 @@ def score_parsed(
 def rows_of(pairs: Sequence[tuple[VideoGraph | None, VideoGraph]], judge: Judge, options: Options) -> Rows:
     """What meets, timed and judged."""
     found = meet(pairs, options)
-    return Rows(tuple(found.videos), tuple(found.items), tuple(judged(found.items, found.matches, judge, options.identical)))
+    return Rows(
+        tuple(found.videos), tuple(found.items), tuple(judged(found.items, found.matches, judge, options.identical))
+    )
 
 
 def parse_side(rows: Iterable[Any], label: str, options: Options) -> Parsed:
