@@ -7,6 +7,7 @@ groups of 5 bits, lowest first, each as the character 48 + group, plus 32 where 
 last group is the sign.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ENCODINGS = ("palette_object_id", "grey_object_id", "rgb_object_id")
 """How a mask file holds the ids of objects: as palette indices, as 8- or 16-bit grey, as R + 256 G + 65536 B."""
+CHARACTERS = re.compile("[0-o]*")
 LONGEST = 7  # groups of 5 bits in a number; a picture has fewer than 2**31 pixels
 
 
@@ -176,8 +178,10 @@ def checked_counts(code: Mapping[str, Any], place: str = "segmentation") -> list
     total = size[0] * size[1]
     if total > MAX_PIXELS:
         raise SgevalError(f"{place}.size: expected at most {MAX_PIXELS:,} pixels, got {size[1]} x {size[0]}")
-    if not isinstance(text, str) or not all("0" <= char <= "o" for char in text):
+    if not isinstance(text, str) or not CHARACTERS.fullmatch(text):
         raise SgevalError(f'{place}.counts: expected a text of the characters "0" to "o", got {shown(text)}')
+    if len(text) > LONGEST * (total + 2):  # a run a pixel, and an empty one at each end
+        raise SgevalError(f"{place}.counts: expected at most {LONGEST * (total + 2):,} characters, got {len(text):,}")
     counts: list[int] = []
     number = shift = filled = 0
     for char in text:

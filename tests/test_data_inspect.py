@@ -1,5 +1,6 @@
 """What is told of a data folder, and which pictures data sets share."""
 
+import hashlib
 import json
 
 import h5py
@@ -53,7 +54,8 @@ class TestEverySet:
         published = DATA_SETS[name].published.get(config, {})
         assert len([fault for fault in found.faults if "published" in fault and "records" in fault]) == len(published)
         named = {image_id for image_id, _ in found.missing_pictures}
-        assert named == {graph.key for graph in records(name, folders[name], config) if not graph.file_name}
+        graphs = records(name, folders[name], config)
+        assert named == {graph.key for graph in graphs if not (graph.file_name or getattr(graph, "frame_files", None))}
 
 
 class TestFaults:
@@ -75,7 +77,7 @@ class TestFaults:
         with pytest.raises(SgevalError, match="image_dir: expected a folder"):
             inspect("psg", psg, image_dir=tmp_path / "none")
 
-    def test_sizes_and_sums(self, folders, tmp_path):
+    def test_sizes_and_sums(self, folders, tmp_path, cli):
         folder = make_folder("vg150", tmp_path / "vg150")
         names = FILES.parent.parent / "sgeval/assets/vg150_classes.json"
         written = names.read_bytes()
@@ -87,7 +89,10 @@ class TestFaults:
         assert any("dicts" in fault for fault in faults) != is_whole
         changed = written.replace(b"airplane", b"airplant").ljust(published.size or 0)[: published.size]
         (folder / "VG-SGG-dicts-with-attri.json").write_bytes(changed)
-        assert any("SHA-256 1255873ae025" in fault for fault in inspect("vg150", folder).faults)
+        sums = f"expected the published SHA-256 {published.sha256}, got {hashlib.sha256(changed).hexdigest()}"
+        assert f"VG-SGG-dicts-with-attri.json: {sums}" in inspect("vg150", folder).faults
+        done = cli("info", "vg150", "--data-dir", folder)
+        assert done.exit_code == 2 and sums in done.stdout
 
     def test_the_other_h5_has_no_published_size(self, folders, tmp_path):
         folder = make_folder("vg150", tmp_path / "vg150")

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.slow
 
+SETS = ("psg", "visual_genome", "vg150", "ssg", "fgov", "pvsg", "vidor", "vipseg", "svg2_test")
 NEEDED = (
     "sgeval/py.typed",
     "sgeval/schemas/scene_graph.schema.json",
@@ -25,6 +26,12 @@ NEEDED = (
     "sgeval/assets/demo_scenes/references.jsonl",
     "sgeval/assets/demo_scenes/images/scene_001.jpg",
     "sgeval/assets/vg150_classes.json",
+    *(f"sgeval/assets/wordnet/{name}" for name in ("wordnet.txt.gz", "LICENSE.txt", "README.md")),
+    *(
+        f"sgeval/assets/judge_gold/{name}"
+        for name in ("gold.jsonl.gz", "probe.jsonl.gz", "embedding_cuts.json", "README.md")
+    ),
+    "sgeval/benchmarks/judge_gold/lvis_v1_categories.json.gz",
     "sgeval/metrics/relclipscore/relclipscore.py",
     "sgeval/metrics/relclipscore/README.md",
     "sgeval/metrics/relclipscore/app.py",
@@ -34,8 +41,8 @@ NEEDED = (
     "sgeval/metrics/theta/app.py",
     "sgeval/report/theta.html",
     "sgeval/benchmarks/demo_model/train.py",
-    *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
-    *(f"sgeval/datasets_scripts/{name}/README.md" for name in ("psg", "visual_genome", "vg150", "ssg", "fgov")),
+    *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in SETS),
+    *(f"sgeval/datasets_scripts/{name}/README.md" for name in SETS),
 )
 
 

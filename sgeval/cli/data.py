@@ -9,18 +9,20 @@ from sgeval.cli.ending import BAD_INPUT, ends_well, print_json, say
 from sgeval.cli.flags import key_values
 
 if TYPE_CHECKING:
+    from sgeval.archives import Unpacked
     from sgeval.data.inspect import Inspection
     from sgeval.data.kinds import DataSet
 
 data_app = typer.Typer(
-    help="Data sets of pictures and videos: what to get, whether a folder is whole, tables of `datasets`, Parquet.",
+    help="Data sets of pictures and videos: what to get, archives unpacked, whether a folder is whole, tables of `datasets`, "
+    "Parquet.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 
 SHOWN = 20
 
-NAMES = "psg, visual_genome, vg150, ssg or fgov; of videos pvsg or vidor"
+NAMES = "psg, visual_genome, vg150, ssg or fgov; of videos pvsg, vidor, vipseg or svg2_test"
 Name = Annotated[str, typer.Argument(help=f"{NAMES}.", show_default=False)]
 Folder = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder that holds the files under their published names.")
@@ -31,7 +33,7 @@ WithImages = Annotated[
     bool, typer.Option(help="Whether rows have pictures; of videos, whether their files are looked for.")
 ]
 WithMasks = Annotated[
-    bool, typer.Option("--with-masks", help="A mask for each object (psg, and the config masks of pvsg).")
+    bool, typer.Option("--with-masks", help="A mask for each object (psg, vipseg, and the config masks of pvsg).")
 ]
 WithVideo = Annotated[bool, typer.Option("--with-video", help="Clips, in data sets of videos.")]
 Missing = Annotated[str, typer.Option(help="Pictures that are not there: error, or null.")]
@@ -86,6 +88,37 @@ def info(
         _show(found, look)
     if look.faults:
         raise typer.Exit(BAD_INPUT)
+
+
+@data_app.command()
+@ends_well
+def unpack(
+    archives: Annotated[list[Path], typer.Argument(help="zip, tar, tar.gz, tar.bz2 or tar.xz.", show_default=False)],
+    into: Annotated[Path, typer.Option(help="Folder to unpack into; it may hold other files.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Unpack archives that you downloaded: each gets into the folder whole, or not at all.
+
+    Only regular files below the folder are written. Links, names that lead elsewhere, archives that are cut short,
+    encrypted, or unpack to far more than they hold are refused in one line (exit code 2), and leave nothing behind. Files
+    that are there stay: the same content is passed over, another is refused. After a kill the same command finishes.
+    Archives inside an archive stay packed and are listed: unpack them next.
+
+    Examples: `sgeval data unpack images.zip images2.zip --into vg/` · `sgeval data unpack train2017.zip val2017.zip --into
+    psg/coco/`
+    """
+    from dataclasses import asdict
+
+    from sgeval.archives import unpack as unpack_one
+
+    done = []
+    for archive in archives:
+        one = unpack_one(archive, into)
+        done.append(one)
+        if not as_json:
+            _show_unpacked(one)
+    if as_json:
+        print_json([asdict(one) for one in done])
 
 
 @data_app.command()
@@ -233,6 +266,21 @@ def overlap(
         by = {"vg": "Visual Genome", "coco": "COCO"}[one.by]
         table.add_row(one.left, one.right, by, f"{count:,}", *sides, "yes" if one.crosses else "")
     Console(highlight=False).print(table if shared else "No picture is in two of them.")
+
+
+def _show_unpacked(one: "Unpacked") -> None:
+    from sgeval.errors import one_line
+
+    def some(names: tuple[str, ...], most: int = 5) -> str:
+        return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+    how = "was unpacked before" if one.already else "unpacked"
+    name, folder = one_line(one.archive), one_line(one.folder)
+    print(f"{name}: {how}, {one.files:,} files of {one.bytes:,} bytes in {folder}: {some(one.top)}")
+    if one.left_out:
+        print(f"  left out {len(one.left_out):,} files of macOS: {some(one.left_out)}")
+    if one.archives:
+        print(f"  still packed, unpack them next: {some(one.archives)}")
 
 
 def _facts(found: "DataSet") -> dict[str, Any]:

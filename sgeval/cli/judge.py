@@ -16,7 +16,7 @@ judge_app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-VIEWS = {"five": "five categories", "lenient": "lenient: all but mismatch", "strict": "strict: identical alone"}
+VIEWS = ("five", "lenient", "strict")
 
 
 @judge_app.callback()
@@ -58,16 +58,12 @@ def evaluate(
     from sgeval.judges import make_judge
     from sgeval.judges.evaluation import CIRCULAR, evaluate_judge
     from sgeval.judges.gold import PARTS
-    from sgeval.options import LEAST_BOOTSTRAP
 
     one_of("--part", part, PARTS)
-    replicates = 1000 if bootstrap is None else bootstrap
-    if replicates and not LEAST_BOOTSTRAP <= replicates <= 100_000:
-        raise typer.BadParameter(f"expected 0 (none) or {LEAST_BOOTSTRAP} to 100000", param_hint="--bootstrap")
     options = flags.key_values(option, "--option")
     chosen = make_judge(judge, **options)
     alone = make_judge(judge, **{**options, "batch": 1}) if options.get("batch", 1) != 1 else None
-    found = evaluate_judge(chosen, part, other=alone, bootstrap=replicates, seed=seed)
+    found = evaluate_judge(chosen, part, other=alone, bootstrap=1000 if bootstrap is None else bootstrap, seed=seed)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -93,11 +89,11 @@ def _show(found: "Agreement") -> None:
     for truth, row in found.confusion.items():
         confusion.add_row(truth, *(f"{row[said]:,}" if row[said] else "" for said in (*CATEGORIES, UNJUDGED)))
     kappa = Table(title="Cohen's kappa, 95 % intervals over families")
-    for heading in ("", "all", *found.by_kind):
-        kappa.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-    for view, words in VIEWS.items():
-        kappa.add_row(words, _interval(found.kappa[view]), *(_number(row[view]) for row in found.by_kind.values()))
-    kappa.add_row("pairs", f"{found.n:,}", *(f"{row['n']:,}" for row in found.by_kind.values()))
+    for heading in ("labels", "pairs", *VIEWS):
+        kappa.add_column(heading, justify="left" if heading == "labels" else "right", no_wrap=True)
+    kappa.add_row("all", f"{found.n:,}", *(_interval(found.kappa[view]) for view in VIEWS))
+    for kind, numbers in found.by_kind.items():
+        kappa.add_row(kind, f"{numbers['n']:,}", *(_number(numbers[view]) for view in VIEWS))
     console.print(
         f"{found.judge} on the {found.part} part: {found.n:,} pairs of {found.n_families} families", markup=False
     )
@@ -116,9 +112,9 @@ def _show(found: "Agreement") -> None:
 
 
 def _number(value: "float | int | None") -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _interval(found: "Kappa") -> str:
-    ends = "" if found.low is None else f" ({_number(found.low)} to {_number(found.high)})"
+    ends = "" if found.low is None else f" ({_number(found.low)}–{_number(found.high)})"
     return _number(found.value) + ends

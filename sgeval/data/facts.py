@@ -12,6 +12,9 @@ WHERE = {
     "rlipv2": "https://github.com/JacobYuan7/RLIPv2",
     "pvsg": "https://huggingface.co/datasets/Jingkang/PVSG",
     "vidor": "https://huggingface.co/datasets/shangxd/vidor or https://xdshang.github.io/docs/vidor.html",
+    "vipseg": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset, by its link to Google Drive or Baidu",
+    "vipseg_code": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset",
+    "svg2": "https://huggingface.co/datasets/UWGZQ/Synthetic_Visual_Genome2",
 }
 
 LICENCES = {
@@ -60,6 +63,20 @@ LICENCES = {
         "The data set's card on the Hub says CC BY-SA 4.0. Videos come from Flickr (YFCC100M), each under terms of its own.",
         "Annotations may be used, changed and passed on under the same licence, with the authors named.",
         "annotations",
+    ),
+    "vipseg": Licence(
+        "other",
+        "The authors' page says: for non-commercial research purposes only. No licence text is given. Videos come from "
+        "the web (YouTube, by their ids), each under terms of its own.",
+        "Non-commercial research. Passing the files on is not granted.",
+        "nothing",
+    ),
+    "svg2_test": Licence(
+        "other",
+        "The authors' code is under Apache-2.0; annotations stand under the terms of the sets whose videos they describe: "
+        "VIPSeg for non-commercial research, SA-V under CC BY 4.0. The card on the Hub, not seen here, may say more.",
+        "Non-commercial research. Passing the annotations of VIPSeg's videos on is not granted.",
+        "nothing",
     ),
 }
 
@@ -133,6 +150,35 @@ FAULTS = {
         "Some videos were withdrawn from Flickr.",
         "The names of the archives on the Hub (training-annotation.zip, …) are not sure.",
     ),
+    "vipseg": (
+        "There are no relations.",
+        "Names of frames in the 720p file end in .png, while the frames are .jpg; frames are looked for as .jpg.",
+        "Frames are named by their numbers in the source video (every few frames one), not 0, 1, 2.",
+        "No file says how many frames a second has: `fps` is null; `fps=6` takes the rate at which SVG2 plays the 720p "
+        "frames.",
+        "The value 200 in raw masks makes an instance of a class of stuff (reported for frame 00000392 of "
+        "353_-5sqmCF8OFU, where 0 was meant). It is kept and flagged in `extra`. In the 720p form it is part of that stuff "
+        "and cannot be told.",
+        'The class "others", 0 in raw masks, has no name among the 124; those pixels belong to nothing.',
+        "Masks of the 387 test clips are not public; their clips have frames and no objects.",
+        "Widths at 720p are cut to whole numbers and may be odd, which some encoders of clips refuse.",
+        "There are no boxes in the files; `with_masks` derives them from the masks.",
+        "Annotations were refined on 21 June 2022; earlier downloads differ.",
+    ),
+    "svg2_test": (
+        "Spans are half-open seconds, other than in SVG2's training sets, whose ends are inside: only so do they fit the "
+        "lengths of the clips. Code that reads them as inclusive is about.",
+        "Some spans have no length ([1, 1]) and are empty as half-open ones, some overlap or repeat; all are kept and "
+        "flagged.",
+        "About 7 % of the ends of spans are half seconds.",
+        "-1 as subject or object is the camera, for which there is no object.",
+        "Numbers of objects need not be 0, 1, 2; an object may lack a column of masks.",
+        "Masks may cover fewer frames than the video; the rest is empty. They do not tell how long a video is.",
+        'Labels hold "_", "/", capitals and "(uncertain)"; they are left as they are.',
+        "Which keys a typed attribute has is not sure: the type is the text that is not the attribute.",
+        "Objects have a level: L1 for whole ones, L2 and L3 for parts.",
+        "Videos are not part of it: 67 are VIPSeg's frames at 720p, played at 6 frames a second, 33 are of SA-V.",
+    ),
 }
 
 _VISUAL_GENOME = """@article{krishna2017visual,
@@ -186,5 +232,20 @@ CITATIONS = {
     "vidor": """@misc{shang_vidor,
   title  = {Annotating Objects and Relations in User-Generated Videos},
   author = {Shang, Xindi and Di, Donglin and Xiao, Junbin and Cao, Yu and Yang, Xun and Chua, Tat-Seng}
+}""",
+    "vipseg": """@inproceedings{miao2022large,
+  title     = {Large-scale Video Panoptic Segmentation in the Wild: A Benchmark},
+  author    = {Miao, Jiaxu and Wang, Xiaohan and Wu, Yu and Li, Wei and Zhang, Xu and Wei, Yunchao and Yang, Yi},
+  booktitle = {Conference on Computer Vision and Pattern Recognition},
+  year      = {2022}
+}""",
+    "svg2_test": """@inproceedings{gao2026synthetic,
+  title     = {Synthetic Visual Genome 2: Extracting Large-scale Spatio-Temporal Scene Graphs from Videos},
+  author    = {Gao, Ziqi and Zhang, Jieyu and Ikezogwo, Wisdom Oluchi and Park, Jae Sung and You, Tario G and Ogbu, Daniel and
+               Zheng, Chenhao and Huang, Weikai and Yang, Yinuo and Han, Winson and Kong, Quan and Saini, Rajat and
+               Krishna, Ranjay},
+  booktitle = {European Conference on Computer Vision},
+  year      = {2026},
+  note      = {arXiv:2602.23543}
 }""",
 }

@@ -99,6 +99,11 @@ def inspect(
     place = place_of(found, config, data_dir, image_dir)
     out.faults += [f"{' or '.join(state.names)}: {state.fault}" for state in out.files if state.fault]
     try:
+        reading.check_in_place(found, data_dir, config)
+    except SgevalError as fault:
+        out.faults.append(str(fault))
+        return out
+    try:
         reading.check_files(found, data_dir, config, reader)
     except SgevalError as fault:
         out.faults = out.faults or [str(fault)]
@@ -127,7 +132,7 @@ def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
         if file.size is not None and size != file.size:
             fault = f"expected {file.size:,} bytes as published, got {size:,}"
         elif file.sha256 is not None and (digest := _sha256(path)) != file.sha256:
-            fault = f"expected the published SHA-256 {file.sha256[:12]}…, got {digest[:12]}…"
+            fault = f"expected the published SHA-256 {file.sha256}, got {digest}"
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
     return FileState(*facts, path=f"{path}{more}", bytes=size, fault=fault)
 
@@ -158,7 +163,7 @@ def _count(out: Inspection, found: DataSet, place: Place, reader: dict[str, Any]
                 _note_oddities(out, graph, is_closed)
         out.splits.append(SplitState(split, number, len(ids), published.get(split)))
     if found.leaves_unsplit:
-        total = sum(1 for _ in reading.read(found.name, out.data_dir, out.config, **reader))
+        total = reading.count(found.name, out.data_dir, out.config, **reader)
         if rest := total - sum(state.records for state in out.splits):
             out.faults.append(f"{rest:,} records are in no split, so no split holds them")
 

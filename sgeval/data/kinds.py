@@ -1,7 +1,7 @@
 """What is written down about a data set: its files, its licence, and the record of all of it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,6 +85,9 @@ class DataSet:
     with_maps: tuple[str, ...] = ()
     """The configs that have masks; none named: all, if there are patterns for them."""
     clips: tuple[str, ...] = ()
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By config, patterns of folders whose lists of files the records rest on. With `files`, these are all that rows are made
+    of, so that no record need be read to see whether one has changed."""
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
     leaves_unsplit: bool = False
@@ -106,6 +109,11 @@ class DataSet:
     def has_maps(self, config: str) -> bool:
         """Whether records of a config have masks."""
         return bool(self.panoptic) and (not self.with_maps or config in self.with_maps)
+
+    def roots(self, config: str) -> tuple[str, ...]:
+        """The folders below `data_dir` that pictures and maps are looked for in, itself ("") first."""
+        patterns = (*self.patterns(config), *self.panoptic, *self.clips)
+        return tuple(dict.fromkeys(("", *(pattern[: pattern.index("{")] for pattern in patterns))))
 
     def files_of(self, config: str) -> tuple[SourceFile, ...]:
         """The files that play a part in a config."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from sgeval.archives import check_unpacked
 from sgeval.data.kinds import DataSet
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.images import ENDINGS
@@ -102,6 +103,7 @@ def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str |
         return Place(Path(data_dir), found.patterns(config), found.panoptic, Path(data_dir), found.clips)
     if not Path(image_dir).is_dir():
         raise SgevalError(f"image_dir: expected a folder of pictures, got {one_line(str(image_dir))}")
+    check_unpacked(image_dir)
     folder = Path(image_dir)
     patterns = ANYWHERE if found.kind == "image" else ANYWHERE[:1]
     beside = tuple(str(folder.resolve() / pattern) for pattern in ANYWHERE[:1])

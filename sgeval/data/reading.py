@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sgeval.archives import check_unpacked
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
@@ -84,7 +85,8 @@ def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
 
 
 def check_files(found: DataSet, data_dir: str | Path | None, config: str, options: Mapping[str, Any]) -> None:
-    """Raise `SgevalError` unless every needed file is there, with what to get and from where."""
+    """Raise `SgevalError` unless every needed file is there, with what to get and from where, and none half unpacked."""
+    check_in_place(found, data_dir, config)
     lacking = [] if options.get("data_files") else missing_files(found, data_dir, config)
     if lacking:
         wanted = "; ".join(f"{' or '.join(file.names)} ({file.what}; from {file.where})" for file in lacking)
@@ -95,6 +97,13 @@ def check_files(found: DataSet, data_dir: str | Path | None, config: str, option
             f"{found.name}: data_dir: expected a folder that holds {wanted}, got {folder}{missing}.{asks} "
             f"`sgeval data info {found.name}` lists what to get; nothing is downloaded for you"
         )
+
+
+def check_in_place(found: DataSet, data_dir: str | Path | None, config: str) -> None:
+    """Raise `SgevalError` if an archive may be half in place in a folder that files are looked for in."""
+    if data_dir is not None:
+        for folder in found.roots(config):
+            check_unpacked(Path(data_dir) / folder)
 
 
 def missing_files(found: DataSet, data_dir: str | Path | None, config: str) -> list[SourceFile]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
 from sgeval.data.kinds import Classes, DataSet, SourceFile
-from sgeval.readers import pvsg, vidor
+from sgeval.readers import pvsg, svg2_test, vidor, vipseg, vipseg_form
 from sgeval.records import VideoGraph
 
 
@@ -28,6 +28,33 @@ def _read_vidor(
 
 def _count_vidor(data_dir: Path, split: str | None, config: str) -> int:
     return len(vidor.vidor_files(data_dir, split))
+
+
+def _read_vipseg(data_dir: Path, split: str | None, config: Any, **options: Any) -> Iterator[VideoGraph]:
+    return vipseg.read_vipseg(data_dir, split, config=config, **options)
+
+
+def _count_vipseg(data_dir: Path, split: str | None, config: Any) -> int:
+    return vipseg.count_vipseg(data_dir, split, config=config)
+
+
+def _vipseg_classes(data_dir: Path, config: Any) -> Classes:
+    classes = vipseg.vipseg_classes(data_dir, config=config)
+    return {
+        "categories": classes.names,
+        "things": tuple(each.name for each in classes.by_id.values() if each.is_thing),
+        "stuff": tuple(each.name for each in classes.by_id.values() if not each.is_thing),
+    }
+
+
+def _read_svg2_test(
+    data_dir: Path, split: str | None, config: Any, part: tuple[int, int | None] | None = None
+) -> Iterator[VideoGraph]:
+    return svg2_test.read_svg2_test(data_dir, split, config=config, part=part)
+
+
+def _count_svg2_test(data_dir: Path, split: str | None, config: str) -> int:
+    return svg2_test.count_svg2_test(data_dir, split)
 
 
 def _open_classes(data_dir: Path, config: str) -> Classes:
@@ -79,5 +106,71 @@ VIDEO_SETS: dict[str, DataSet] = {
         published={config: {"train": 7_000, "val": 835} for config in ("annotations", "tracks")},
         faults=FAULTS["vidor"],
         citation=CITATIONS["vidor"],
+    ),
+    "vipseg": DataSet(
+        name="vipseg",
+        title="VIPSeg (video panoptic segmentation in the wild)",
+        kind="video",
+        configs=vipseg.SPLITS,
+        read=_read_vipseg,
+        count=_count_vipseg,
+        classes=_vipseg_classes,
+        pictures={"": ("VIPSeg/{file_name}", "{file_name}")},
+        panoptic=("VIPSeg/{file_name}", "{file_name}"),
+        pictures_from="imgs/ of the same archive; for 720p the images/ that change2_720p.py makes of it",
+        files=(
+            SourceFile(
+                tuple(f"{folder}VIPSeg_720P/panoptic_gt_VIPSeg*.json" for folder in ("", "VIPSeg/")),
+                "segments of each frame, and classes; panomasksRGB/ beside it",
+                f"the archive that is linked at {WHERE['vipseg_code']}, by the scripts there: change2_720p.py, "
+                "create_panoptic_video_labels.py, splitjson.py",
+                ("720p",),
+            ),
+            SourceFile(
+                vipseg_form.LISTS,
+                "clips of the splits, where the file above is one for all splits",
+                WHERE["vipseg"],
+                ("720p",),
+                needed=False,
+            ),
+            SourceFile(vipseg_form.LISTS, "clips of the splits, val.txt and test.txt too", WHERE["vipseg"], ("raw",)),
+            SourceFile(vipseg_form.CATEGORIES, "classes", WHERE["vipseg_code"], ("raw",)),
+            SourceFile(
+                ("VIPSeg/panomasks/*/*.png", "panomasks/*/*.png"),
+                "masks of train and val; imgs/ beside them",
+                WHERE["vipseg"],
+                ("raw",),
+            ),
+        ),
+        listed={"raw": ("VIPSeg/imgs/*", "imgs/*", "VIPSeg/panomasks/*", "panomasks/*")},
+        licence=LICENCES["vipseg"],
+        published={"720p": {"train": 2_806, "val": 343}, "raw": {"train": 2_806, "val": 343, "test": 387}},
+        faults=FAULTS["vipseg"],
+        citation=CITATIONS["vipseg"],
+        asks="The archive lies on a Google Drive and is to be fetched by hand",
+        options=("fps",),
+        leaves_unsplit=True,
+    ),
+    "svg2_test": DataSet(
+        name="svg2_test",
+        title="SVG2 test (Synthetic Visual Genome 2, the part verified by people)",
+        kind="video",
+        configs={config: svg2_test.SPLITS for config in ("annotations", "masks")},
+        read=_read_svg2_test,
+        count=_count_svg2_test,
+        classes=_open_classes,
+        pictures={},
+        clips=("videos/{file_name}", "{file_name}"),
+        pictures_from="the sources, into videos/<part>/<video_id>.mp4: for vipseg the frames of VIPSeg at 720p "
+        "(https://github.com/VIPSeg-Dataset/VIPSeg-Dataset), made into clips of 6 frames a second; for sav SA-V "
+        "(https://ai.meta.com/datasets/segment-anything-video-downloads/, on request)",
+        files=(
+            SourceFile((svg2_test.DATA,), "objects and relations of each video", WHERE["svg2"]),
+            SourceFile((svg2_test.MASKS,), "masks of each object in each frame", WHERE["svg2"], ("masks",)),
+        ),
+        licence=LICENCES["svg2_test"],
+        published={config: {"test": 100} for config in ("annotations", "masks")},
+        faults=FAULTS["svg2_test"],
+        citation=CITATIONS["svg2_test"],
     ),
 }

@@ -180,7 +180,7 @@ def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> 
         have = " or ".join(found.with_maps)
         raise SgevalError(f"with_masks: expected a config that has masks ({have}), got {shown(config)}")
     if options.get("with_video") and not found.clips:
-        raise SgevalError(f"with_video: expected a data set of videos, got {shown(name)}")
+        raise SgevalError(f"with_video: expected a data set with clips, got {shown(name)}")
 
 
 def _cause(fault: BaseException) -> BaseException:

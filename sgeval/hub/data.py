@@ -29,7 +29,8 @@ def load_dataset(
     verification_mode: Any = None,
     **reader: Any,
 ) -> Any:
-    """A data set from its original files: of pictures psg, visual_genome, vg150, ssg or fgov, of videos pvsg or vidor.
+    """A data set from its original files: of pictures psg, visual_genome, vg150, ssg or fgov, of videos pvsg, vidor,
+    vipseg or svg2_test.
 
     `data_dir` holds the files under their published names; `sgeval data info NAME` tells which, and where to get them.
     Nothing is downloaded. `config`: see the same command; the first is the default. Without `split` all splits come, as a
@@ -41,8 +42,8 @@ def load_dataset(
     `panoptic_map` and a run-length code for each segment.
 
     Rows of videos name their frames and masks (`frame_files`, `mask_files`, in the configs that have them); `with_images`
-    then looks whether each is there, and one that is missing is an error, or null in its place. `with_masks` (pvsg) draws
-    each object's track from them, a box and a run-length code a frame. `with_video` fills `video` with the clip, which
+    then looks whether each is there, and one that is missing is an error, or null in its place. `with_masks` (pvsg, vipseg)
+    draws each object's track from them, a box and a run-length code a frame. `with_video` fills `video` with the clip, which
     `datasets` decodes with torchcodec; `sgeval.data.frames` gives frames without it.
 
     `cast_class_labels` makes ids `ClassLabel` where the classes are

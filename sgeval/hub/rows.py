@@ -195,7 +195,8 @@ def fingerprint(
         roots = {pattern.split("{")[0] for pattern in (*found.patterns(config), *found.panoptic, *found.clips)}
         add(sorted(root for root in roots if (folder / root).is_dir()))
     has_nulls = options.get("missing_images") == "null" and (with_images or options.get("with_video"))
-    looks_at_files = options.get("with_masks") or has_nulls
+    is_listed = config in found.listed and options.get("image_dir") is None
+    looks_at_files = (options.get("with_masks") or has_nulls) and not is_listed
     if looks_at_files and not reading.missing_files(found, folder, config):
         place = place_of(found, config, folder, options.get("image_dir"))
         for graph in reading.read(name, folder, config, **options.get("reader", {})):
@@ -215,6 +216,8 @@ def _sources(found: DataSet, config: str, folder: Path, reader: Mapping[str, Any
     yield from (folder / name for name in ([given] if isinstance(given, (str, Path)) else given))
     for file in found.files_of(config):
         yield from file.all_found(folder)
+    for pattern in found.listed.get(config, ()):
+        yield from sorted(path for path in folder.glob(pattern) if path.is_dir())
 
 
 def _stamp(path: Path) -> tuple[str, int, int]:

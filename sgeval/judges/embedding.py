@@ -102,7 +102,8 @@ def _load(model: str) -> "Encode":
     try:
         loaded: Any = SentenceTransformer(model, model_kwargs={"use_safetensors": True})
     except (OSError, ValueError) as fault:
-        raise ModelUnavailable(f"judge {PREFIX}{model}: the model cannot be had: {shown(str(fault), 300)}") from fault
+        first = (str(fault).splitlines() or [type(fault).__name__])[0]
+        raise ModelUnavailable(f"judge {PREFIX}{model}: the model cannot be had: {shown(first, 200)}") from fault
 
     def encode(texts: list[str]) -> "npt.NDArray[np.float32]":
         vectors: npt.NDArray[np.float32] = loaded.encode(texts, batch_size=64, show_progress_bar=False)

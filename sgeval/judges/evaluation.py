@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sgeval.judges.gold import GoldPair, Part, read_gold, read_probe
 from sgeval.judges.labels import judge_pairs
 from sgeval.judges.verdicts import CATEGORIES, Category, Judge, Kind, Pair, Verdict
+from sgeval.options import check_options
 
 Counts = npt.NDArray[np.int64]
 UNJUDGED = "unjudged"
@@ -66,6 +67,12 @@ class Agreement:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class _Options:
+    bootstrap: int
+    seed: int
+
+
 def evaluate_judge(
     judge: Judge, part: str = "test", *, other: Judge | None = None, bootstrap: int = 1000, seed: int = 0
 ) -> Agreement:
@@ -78,11 +85,14 @@ def evaluate_judge(
     margins (Cohen 1960). Weights are not used, since the categories are no scale. Intervals draw families, not pairs:
     pairs of one family are not independent.
 
+    Raises `SgevalError` for a part, `bootstrap` or `seed` that is none, and for a judge that does not answer as judges do.
+
     >>> from sgeval.judges.exact import Exact
     >>> found = evaluate_judge(Exact(), "dev", bootstrap=20)
     >>> found.coverage, found.swap_flip_rate, found.batch_flip_rate
     (1.0, 0.0, None)
     """
+    check_options(_Options(bootstrap, seed), {})
     gold = read_gold(part)
     pairs = [row.pair for row in gold]
     verdicts = judge_pairs(judge, pairs)

@@ -52,7 +52,7 @@ def gate(label: str) -> str | None:
     >>> gate("play(instrument)"), gate("ball/sports_ball")
     (None, None)
     >>> gate("dog]}, ignore this")
-    'expected letters, digits, blanks and _ - \\' / only, got U+005D'
+    "expected letters, digits, blanks and _ - ' / only, got U+005D"
     """
     if len(label) > 16 * MOST_CHARACTERS:
         return f"expected at most {MOST_CHARACTERS} characters, got {len(label)}"

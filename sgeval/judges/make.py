@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from sgeval.errors import ModelUnavailable, SgevalError, one_of, shown
@@ -45,7 +46,8 @@ def make_judge(judge: JudgeLike | None = None, **options: Any) -> Judge:
     if isinstance(judge, str) and "/" in judge and not judge.startswith(PREFIX):
         return _language_model(judge, options)
     if options:
-        raise SgevalError(f"judge {shown(_name(judge))}: expected no options, got {', '.join(options)}")
+        name = judge if isinstance(judge, str) else _name(judge)
+        raise SgevalError(f"judge {shown(name)}: expected no options, got {', '.join(options)}")
     if not isinstance(judge, str):
         return _checked(judge)
     model = judge.removeprefix(PREFIX)
@@ -71,6 +73,9 @@ def _language_model(name: str, options: dict[str, Any]) -> Judge:
         raise ModelUnavailable(
             f"judge {shown(name)}: expected a judge that asks language models, got {fault}"
         ) from fault
+    known = list(signature(kind).parameters)[1:]
+    for option in options:
+        one_of(f"judge {shown(name)}, option", option, known)
     found: Judge = kind(name, **{"normalisation": NORMALISATION, "known": KNOWN, **options})
     return found
 

@@ -24,8 +24,9 @@ _RANK = {category: rank for rank, category in enumerate(CATEGORIES)}
 class WordNet:
     """Judge by WordNet 3.0 (see `sgeval.judges.senses.relate`) and a table of places (`sgeval.judges.places`).
 
-    Objects are read as nouns, with `/` between alternatives. Attributes are read as adjectives, nouns and verbs, and the
-    closest relation counts, unless one reading makes them antonyms. Predicates are taken apart into a verb and a place:
+    Objects are read as nouns. Attributes are read as adjectives, nouns and verbs, and the closest relation counts, unless one
+    reading makes them antonyms. `/` stands between alternatives: of the annotation the closest counts, of a prediction the
+    furthest, so that naming everything does not help. Predicates are taken apart into a verb and a place:
 
     | reference | prediction | category | by the rule |
     | --- | --- | --- | --- |
@@ -39,7 +40,7 @@ class WordNet:
     | carrying | carried by | mismatch | the passive turns the relation round |
     | picking up | lifting | synonym | the whole as one verb of WordNet, where that brings them closer |
 
-    Category is the same for a pair and its swap.
+    But for labels with `/` the category is the same when the two change places.
 
     >>> pairs = [Pair("object", "couch", "sofa"), Pair("object", "dog", "animal"), Pair("predicate", "above", "below")]
     >>> [verdict.category for verdict in WordNet()(pairs)]
@@ -57,22 +58,29 @@ class WordNet:
 
 
 def category_of(kind: Kind, left: str, right: str) -> Category:
-    """The category of two normalised labels."""
+    """The category of two normalised labels, the first of the annotation, the second predicted."""
     if left == right:
         return "identical"
     if kind == "predicate":
         return _of_predicates(_take_apart(left), _take_apart(right))
-    found = [
-        _closest(PARTS[kind], one, other).category for one in _alternatives(left) for other in _alternatives(right)
-    ]
-    category = min(found, key=_RANK.__getitem__)
-    return _of_attributes(left, right, category) if kind == "attribute" else category
+    return max(
+        (
+            min((_of_words(kind, one, other) for one in _alternatives(left)), key=_RANK.__getitem__)
+            for other in _alternatives(right)
+        ),
+        key=_RANK.__getitem__,
+    )
 
 
-def _of_attributes(left: str, right: str, category: Category) -> Category:
+def _of_words(kind: Kind, left: str, right: str) -> Category:
+    relation = _closest(PARTS[kind], left, right)
+    if kind == "attribute" and relation.category == "mismatch" and not relation.is_opposite:
+        return _of_attributes(left, right)
+    return relation.category
+
+
+def _of_attributes(left: str, right: str) -> Category:
     """What attributes have beyond senses: the stuff that one in -en is made of, and shades that end in their colour."""
-    if category != "mismatch":
-        return category
     if _stuff(left) in (right, _stuff(right)) or _stuff(right) == left:
         return "synonym"
     short, long = sorted((left, right), key=len)
@@ -92,12 +100,18 @@ def _alternatives(label: str) -> list[str]:
 
 
 def _closest(parts: Sequence[PartOfSpeech], left: str, right: str) -> Relation:
-    """The closest relation of two labels over parts of speech; that of antonyms where they are."""
-    found = []
+    """The closest relation of two labels over parts of speech; that of antonyms where they are. Where the first part of
+    speech knows both, a form in common as another one is an overlap: dry and dried are two adjectives."""
+    found: list[Relation] = []
+    are_known = False
     for part in parts:
-        relation = relate(read(left, part), read(right, part))
+        ours, theirs = read(left, part), read(right, part)
+        relation = relate(ours, theirs)
+        if relation.category == "identical" and found and are_known:
+            relation = Relation("overlap")
         if relation.category == "identical" or relation.is_opposite:
             return relation
+        are_known = bool(ours.senses and theirs.senses) if not found else are_known
         found.append(relation)
     return min(found, key=lambda relation: _RANK[relation.category])
 

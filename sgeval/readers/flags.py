@@ -21,6 +21,15 @@ RELATION_FLAGS = {
     "absent_frames": "relations that hold while an end of theirs is not to be seen",
 }
 """What each `/relations/N/WORD` says, in words."""
+OBJECT_FLAGS = {
+    "stuff_as_thing": "instances of a class of stuff, in masks",
+    "thing_without_instance": "things whose masks do not tell instances apart",
+    "not_in_masks": "objects that some masks do not show where they are said to be seen",
+    "only_in_masks": "objects that some masks show where they are not said to be seen",
+    "no_mask": "objects without a mask in any frame, since there is no column for them",
+    "untyped_attributes": "objects whose typed attributes are not those that they have",
+}
+"""The same of each `/objects/N/WORD`."""
 VIDEO_FLAGS = {
     "/num_frames/beyond_trajectories": "videos that are said to have more frames than have boxes",
     "/num_frames/beyond_frame_count": "videos with boxes in more frames than they are said to have",
@@ -28,7 +37,12 @@ VIDEO_FLAGS = {
     "/video_id/not_the_file": "videos whose id is not the name of their file",
     "/source/unlisted": "videos that no split names",
     "/mask_files/unlisted_ids": "videos whose masks show ids that no object has",
+    "/mask_files/missing": "videos with frames that have no mask",
+    "/masks/unlisted_ids": "videos whose masks show ids that no object has",
+    "/masks/missing": "videos without masks",
 }
+
+OF_PARTS = {"objects": OBJECT_FLAGS, "relations": RELATION_FLAGS}
 
 
 def flag_words(pointer: str) -> str | None:
@@ -38,8 +52,8 @@ def flag_words(pointer: str) -> str | None:
     ('relations with spans of no length', None, None)
     """
     steps = pointer.split("/")
-    if len(steps) == 4 and steps[:2] == ["", "relations"] and steps[2].isdigit():
-        return RELATION_FLAGS.get(steps[3])
+    if len(steps) == 4 and steps[1] in OF_PARTS and steps[2].isdigit():
+        return OF_PARTS[steps[1]].get(steps[3])
     return VIDEO_FLAGS.get(pointer)
 
 

@@ -17,6 +17,9 @@ MAX_ARRAY_SIDES = 8
 MAX_ARRAY_LENGTH = 2**31 - 1
 MAX_ARRAY_BYTES = 2**63 - 1
 HIGHEST_PROTOCOL = 5
+MAX_MARKS = 100  # Python opens one or two a level of nesting
+BYTES_A_CONTAINER = 3  # Python writes an empty list in two bytes at least, and one that is of use in four or more
+FREE_CONTAINERS = 100_000  # some 9 MB, whatever the file's size
 STOP = ord(".")
 
 NUMBER_TYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
@@ -42,11 +45,13 @@ NAMES = {
 
 
 class Unbuilt:
-    """An array or a number type that still waits for its state; `places` are the memo places it was put in."""
+    """An array or a number type that still waits for its state; `places` are the memo places it was put in, if any."""
+
+    __slots__ = ("number_type", "places")
 
     def __init__(self, number_type: str | None = None) -> None:
         self.number_type = number_type
-        self.places: list[int] = []
+        self.places: list[int] | None = None
 
 
 class Machine:
@@ -59,7 +64,9 @@ class Machine:
         self.start = 0  # of the instruction at work
         self.stack: list[Any] = []
         self.marks: list[int] = []
-        self.memo: dict[int, Any] = {}
+        self.memo: list[Any] = []
+        self.odd_places: dict[int, Any] = {}  # memo places out of turn; Python writes none
+        self.room = FREE_CONTAINERS + len(data) // BYTES_A_CONTAINER  # for lists, dictionaries, tuples
 
     def run(self) -> Any:
         """Carry out all instructions; the value they leave."""
@@ -146,22 +153,48 @@ class Machine:
         """Remember the topmost value."""
         if not self.stack:
             self.fail("a value on the stack", "none")
-        value = self.memo[place] = self.stack[-1]
+        value = self.stack[-1]
+        if place == len(self.memo) and not self.odd_places:
+            self.memo.append(value)
+        else:
+            self.set_memo(place, value)
         if type(value) is Unbuilt:
+            if value.places is None:
+                value.places = []
             value.places.append(place)
 
-    def get(self, place: int) -> None:
-        """A remembered value once more."""
-        if place not in self.memo:
+    def set_memo(self, place: int, value: Any) -> None:
+        """Remember a value at a place."""
+        if place == len(self.memo):
+            self.memo.append(value)
+            self.odd_places.pop(place, None)
+        elif place < len(self.memo):
+            self.memo[place] = value
+        else:
+            self.odd_places[place] = value
+
+    def from_memo(self, place: int) -> Any:
+        """The value that was remembered at a place."""
+        if place < len(self.memo):
+            return self.memo[place]
+        if place not in self.odd_places:
             self.fail("the memo place of an earlier value", str(place))
-        self.stack.append(self.memo[place])
+        return self.odd_places[place]
+
+    def add_container(self, value: Any) -> None:
+        """A new list, dictionary or tuple. They take some hundred bytes each and one in the file, so they are counted."""
+        self.room -= 1
+        if self.room < 0:
+            self.fail(f"a list, dictionary or tuple for every {BYTES_A_CONTAINER} bytes", "more")
+        self.stack.append(value)
 
     def add_items(self, values: list[Any]) -> None:
         """Keys and values by turns into the dictionary on top."""
         owner = self.top(dict, "a dictionary")
         if len(values) % 2:
             self.fail("as many values as keys", f"{len(values)} in all")
-        for key, value in zip(values[::2], values[1::2]):
+        items = iter(values)
+        for key, value in zip(items, items):
             if type(key) is not str and type(key) is not int:
                 self.fail("keys that are texts or whole numbers", type(key).__name__)
             if key in owner:
@@ -201,9 +234,9 @@ class Machine:
         waiting = self.top(Unbuilt, "an array or a number type without its state")
         done = self.array(state) if waiting.number_type is None else self.number_type(waiting.number_type, state)
         self.stack[-1] = done
-        for place in waiting.places:
-            if self.memo[place] is waiting:
-                self.memo[place] = done
+        for place in waiting.places or ():
+            if self.from_memo(place) is waiting:
+                self.set_memo(place, done)
 
     def number_type(self, name: str, state: Any) -> Any:
         """A number type in the state that numpy writes, in either byte order."""
@@ -248,7 +281,7 @@ def _constant(value: Any) -> Step:
 
 
 def _new(kind: type) -> Step:
-    return lambda machine: machine.stack.append(kind())
+    return lambda machine: machine.add_container(kind())
 
 
 def _number(form: str) -> Step:
@@ -271,7 +304,7 @@ def _bytes(width: int) -> Step:
 def _tuple(count: int) -> Step:
     def step(machine: Machine) -> None:
         values = [machine.pop() for _ in range(count)]
-        machine.stack.append(tuple(reversed(values)))
+        machine.add_container(tuple(reversed(values)))
 
     return step
 
@@ -281,6 +314,12 @@ def _long(machine: Machine) -> None:
     if not -(2**63) <= number < 2**64:
         machine.fail("a number that fits 64 bits", f"one of {number.bit_length()} bits")
     machine.stack.append(number)
+
+
+def _mark(machine: Machine) -> None:
+    if len(machine.marks) == MAX_MARKS:
+        machine.fail(f"at most {MAX_MARKS} open marks", "more")
+    machine.marks.append(len(machine.stack))
 
 
 def _protocol(machine: Machine) -> None:
@@ -319,7 +358,7 @@ def _stack_name(machine: Machine) -> None:
 STEPS: dict[int, Step] = {
     0x80: _protocol,
     0x95: _frame,
-    ord("("): lambda machine: machine.marks.append(len(machine.stack)),
+    ord("("): _mark,
     ord("N"): _constant(None),
     0x88: _constant(True),
     0x89: _constant(False),
@@ -340,16 +379,16 @@ STEPS: dict[int, Step] = {
     0x85: _tuple(1),
     0x86: _tuple(2),
     0x87: _tuple(3),
-    ord("t"): lambda machine: machine.stack.append(tuple(machine.pop_to_mark())),
+    ord("t"): lambda machine: machine.add_container(tuple(machine.pop_to_mark())),
     ord("a"): _append,
     ord("e"): _appends,
     ord("s"): _set_item,
     ord("u"): lambda machine: machine.add_items(machine.pop_to_mark()),
     ord("q"): lambda machine: machine.put(_unsigned(machine, 1)),
     ord("r"): lambda machine: machine.put(_unsigned(machine, 4)),
-    0x94: lambda machine: machine.put(len(machine.memo)),
-    ord("h"): lambda machine: machine.get(_unsigned(machine, 1)),
-    ord("j"): lambda machine: machine.get(_unsigned(machine, 4)),
+    0x94: lambda machine: machine.put(len(machine.memo) + len(machine.odd_places)),
+    ord("h"): lambda machine: machine.stack.append(machine.from_memo(_unsigned(machine, 1))),
+    ord("j"): lambda machine: machine.stack.append(machine.from_memo(_unsigned(machine, 4))),
     ord("c"): lambda machine: machine.name(machine.line(), machine.line()),
     0x93: _stack_name,
     ord("R"): lambda machine: machine.reduce(),

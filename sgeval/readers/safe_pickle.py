@@ -11,11 +11,13 @@ ask for. What cannot: any other name, objects of any class, sets, arrays of obje
 the instructions of protocols 0 and 1. Protocols 2 to 5 are read as Python 3 writes them, but for bytes in protocol 2 and
 arrays in protocol 5, which call yet other names.
 
-Memory stays in proportion to the file: lengths are checked against what is left of it, memo places are the keys of a
-dictionary (a huge one allocates nothing), nesting is at most `strict_json.MAX_DEPTH`, and a value used in many places
-may not unfold to more than `MAX_UNFOLDED` values for each byte of the file.
+Memory stays in proportion to the file, at most some 32 times its size: lengths are checked against what is left of it, a
+memo place out of turn allocates nothing before it, lists, dictionaries, tuples and marks are counted, nesting is at most
+`strict_json.MAX_DEPTH`, and what is used in many places may not unfold to more than `MAX_UNFOLDED` values and
+`MAX_UNFOLDED_TEXT` characters for each byte of the file.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ from sgeval.errors import SgevalError
 from sgeval.readers.pickle_machine import Machine, Name
 
 MAX_UNFOLDED = 4  # an unshared value takes a byte at least, so only sharing on purpose gets near
-LEAVES = frozenset((str, bytes, int, float, bool, type(None)))
+MAX_UNFOLDED_TEXT = 16  # a text that is used once more takes two bytes at least: 32 characters in each place
+FREE_TEXT = 2**20  # characters and bytes, whatever the file's size
+LEAVES = frozenset((int, float, bool, type(None)))
 
 
 def read_pickle(path: str | Path) -> Any:
@@ -57,32 +61,35 @@ def parse_pickle(data: bytes, place: str) -> Any:
     sgeval.errors.SgevalError: a trap: byte 2: expected plain data, got the name "os.system"
     """
     value = Machine(data, place).run()
-    _check_whole(value, MAX_UNFOLDED * len(data), place)
+    _check_whole(value, len(data), place)
     return value
 
 
-def _check_whole(value: Any, most: int, place: str) -> None:
-    """Refuse what is no plain data, nests too deep, holds itself or unfolds without end. Level by level: no recursion."""
-    level: list[Any] = [[value]]
-    count = 0
-    for _ in range(strict_json.MAX_DEPTH + 1):
-        below: list[Any] = []
-        for parent in level:
-            for child in parent.values() if type(parent) is dict else parent:
-                kind = type(child)
-                if kind in LEAVES:
-                    continue
-                if kind in (list, tuple, dict):
-                    below.append(child)
-                    count += len(child)
-                elif kind is np.ndarray:
-                    count += child.size
-                else:
-                    got = f"{child.value} itself" if isinstance(child, Name) else "half an array or a number type"
-                    raise SgevalError(f"{place}: expected plain data, got {got}")
-            if count > most:
-                raise SgevalError(f"{place}: expected data of the file's own size, got values that unfold to far more")
-        if not below:
-            return
-        level = below
-    raise SgevalError(f"{place}: expected at most {strict_json.MAX_DEPTH} levels of nesting, got more")
+def _check_whole(value: Any, size: int, place: str) -> None:
+    """Refuse what is no plain data, nests too deep, holds itself, or unfolds to far more than the `size` of the file.
+
+    Value by value, with one iterator for each level that is open: neither recursion nor a list of all values.
+    """
+    most_values, most_text = MAX_UNFOLDED * size, MAX_UNFOLDED_TEXT * size + FREE_TEXT
+    open_levels: list[Iterator[Any]] = [iter((value,))]
+    count = text = 0
+    while open_levels:
+        for child in open_levels[-1]:
+            kind = type(child)
+            if kind is str or kind is bytes:
+                text += len(child)
+            elif kind is list or kind is tuple or kind is dict:
+                count += len(child)
+                open_levels.append(iter(child.values() if kind is dict else child))
+                break
+            elif kind is np.ndarray:
+                count += child.size
+            elif kind not in LEAVES:
+                got = f"{child.value} itself" if isinstance(child, Name) else "half an array or a number type"
+                raise SgevalError(f"{place}: expected plain data, got {got}")
+        else:
+            open_levels.pop()
+        if len(open_levels) > strict_json.MAX_DEPTH + 1:
+            raise SgevalError(f"{place}: expected at most {strict_json.MAX_DEPTH} levels of nesting, got more")
+        if count > most_values or text > most_text:
+            raise SgevalError(f"{place}: expected data of the file's own size, got values that unfold to far more")

@@ -1,0 +1,6 @@
+"""Archives of strangers, unpacked so that nothing is written outside a folder, and nothing half in it."""
+
+from sgeval.archives.unpacking import Unpacked, check_unpacked, unpack
+from sgeval.archives.writing import Limits
+
+__all__ = ["Limits", "Unpacked", "check_unpacked", "unpack"]

@@ -1,0 +1,82 @@
+"""VIPSeg (panoptic masks of videos in the wild) as its files say it: every clip, nothing dropped and nothing repaired.
+
+Config `raw` is the published form (`VIPSeg/{train,val,test}.txt`, `imgs/`, `panomasks/`; see `vipseg_raw`), `720p` the one
+that the authors' scripts make of it (`VIPSeg_720P/`; see `vipseg_720p`). There are objects and no relations.
+
+The record. The id of an object is the value of its pixels: in `raw` the value of the 16-bit mask, in `720p` R + 256 G + 65536
+B. Ids hold within a clip. `category_id` counts from 0, one less than in raw masks; the class "others", 0 there, is nothing
+here. `track` has a point for each frame that shows the object, without a box until the masks are asked for. Frames are .jpg
+and masks .png of the same name, which is the number of the frame in the source, not 0, 1, 2. No file says how many frames a
+second has: `fps` is null unless the option of this name says it. In `extra`: `/objects/N/areas`, in pixels, for each point of
+the track (`720p`), whatever else a file says by JSON pointer, and the flags of `sgeval.readers.flags`: `stuff_as_thing`, a
+value like 200 that makes an instance of a class of stuff; `thing_without_instance`; `/mask_files/missing`, frames without a
+mask.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+from sgeval.errors import SgevalError, one_of, shown
+from sgeval.readers.place import is_number
+from sgeval.readers.vipseg_720p import SPLITS as SPLITS_720P
+from sgeval.readers.vipseg_720p import video_files, videos_of
+from sgeval.readers.vipseg_form import SPLITS as SPLITS_RAW
+from sgeval.readers.vipseg_form import Categories, read_categories
+from sgeval.readers.vipseg_raw import raw_clips, read_raw
+from sgeval.records import VideoGraph
+from sgeval.spans import FASTEST, SLOWEST
+
+VipsegConfig = Literal["720p", "raw"]
+
+SPLITS = {"720p": SPLITS_720P, "raw": SPLITS_RAW}
+
+
+def read_vipseg(
+    data_dir: str | Path,
+    split: str | None = None,
+    *,
+    config: VipsegConfig = "720p",
+    fps: float | None = None,
+    part: tuple[int, int | None] | None = None,
+) -> Iterator[VideoGraph]:
+    """The clips of a folder that holds `VIPSeg_720P/` (config `720p`) or `VIPSeg/` (config `raw`), or is the latter.
+
+    `split`: "train" (2,806 clips as published), "val" (343) or, raw only, "test" (387, without masks); `None` gives all, and
+    in `720p` those of a file that no list names too. `fps`: frames a second, which no file says; SVG2 plays the 720p frames
+    at 6. `part` reads a stretch of the clips only. `raw` decodes each mask of a clip; one clip is in memory at a time.
+
+    Raises `SgevalError`: at once for an unknown config, split or rate and for files that are not there; while reading, for
+    what is not in the form, with file, video, what was expected and what stands there.
+
+    >>> read_vipseg(".", "test")
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: split: expected one of train, val, or none, got "test"
+    """
+    _check(config, split)
+    if fps is not None and not (is_number(fps) and SLOWEST <= fps <= FASTEST):
+        raise SgevalError(f"fps: expected frames a second from {SLOWEST} to {FASTEST:,.0f}, or none, got {shown(fps)}")
+    fps = None if fps is None else float(fps)
+    stretch = slice(*(part or (None,)))
+    if config == "raw":
+        return read_raw(Path(data_dir), raw_clips(Path(data_dir), split)[stretch], fps)
+    return (file.graph(index, fps) for file, index in videos_of(Path(data_dir), split)[stretch])
+
+
+def count_vipseg(data_dir: str | Path, split: str | None = None, *, config: VipsegConfig = "720p") -> int:
+    """How many clips `read_vipseg` gives. Raises `SgevalError` as it does."""
+    _check(config, split)
+    return len((raw_clips if config == "raw" else videos_of)(Path(data_dir), split))
+
+
+def vipseg_classes(data_dir: str | Path, *, config: VipsegConfig = "720p") -> Categories:
+    """The classes that ids count in. Raises `SgevalError` as `read_vipseg`."""
+    _check(config, None)
+    return read_categories(Path(data_dir)) if config == "raw" else video_files(Path(data_dir))[0].categories
+
+
+def _check(config: str, split: str | None) -> None:
+    one_of("config", config, get_args(VipsegConfig))
+    if split is not None:
+        one_of("split", split, SPLITS[config], ", or none")

@@ -1,0 +1,244 @@
+"""VIPSeg in the COCO form of panoptic videos, as the authors' scripts write it beside 720p frames.
+
+One JSON object: `videos` (video_id, `images` of id, width, height, file_name), `annotations` (video_id, `annotations` of
+image_id, file_name and `segments_info`: id, category_id, iscrowd, area) and `categories`. Videos and annotations, images and
+their segments are joined by id, never by position. A file holds some 100 MB: entries are parsed one video at a time.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sgeval import strict_json
+from sgeval.errors import SgevalError, one_line, shown
+from sgeval.readers.json_records import typed_block
+from sgeval.readers.place import Place, pointer_step
+from sgeval.readers.vipseg_form import (
+    ROOTS,
+    SOURCE,
+    Categories,
+    Segment,
+    check_name,
+    clip_list,
+    each_once,
+    flag_or_none,
+    objects_of,
+)
+from sgeval.records import VideoGraph
+
+FOLDER = "VIPSeg_720P"
+STEM = "panoptic_gt_VIPSeg"
+SPLITS = ("train", "val")
+LARGEST_ID = 2**24 - 1
+"""Ids are colours."""
+KNOWN = {
+    "video": ("video_id", "images"),
+    "image": ("id", "width", "height", "file_name"),
+    "annotation": ("video_id", "annotations"),
+    "frame": ("image_id", "file_name", "segments_info"),
+    "segment": ("id", "category_id", "iscrowd", "area"),
+}
+
+
+class Whole(Struct, gc=False, forbid_unknown_fields=True):
+    """A file, its entries left as text."""
+
+    videos: list[Raw]
+    annotations: list[Raw]
+    categories: Raw
+
+
+class Named(Struct, gc=False):
+    """An entry, of which the id is looked at."""
+
+    video_id: str
+
+
+WHOLE, NAMED = msgspec.json.Decoder(list[Whole]), msgspec.json.Decoder(Named)
+
+
+def video_files(data_dir: Path) -> list["VideoFile"]:
+    """The files of a folder: those of single splits, else the one of all. Raises `SgevalError` where there is none, for a
+    video that comes twice, and for files of different classes."""
+    folders = [data_dir / root / FOLDER for root in reversed(ROOTS)]
+    by_split = [(folder / f"{STEM}_{split}.json", split) for folder in folders for split in SPLITS]
+    whole = [(folder / f"{STEM}.json", None) for folder in folders]
+    for tried in (by_split, whole):
+        found = [VideoFile(path, split) for path, split in tried if path.is_file()]
+        if found:
+            each_once((str(file.place.path), name) for file in found for name in file.video_ids)
+            if any(file.categories != found[0].categories for file in found):
+                raise found[-1].place.at(".categories").fault(f"those of {found[0].place.path}", "others")
+            return found
+    expected = f"{FOLDER}/{STEM}_train.json, {STEM}_val.json or {STEM}.json, made with the scripts of {SOURCE}"
+    raise SgevalError(f"data_dir: expected a folder that holds {expected}, got {one_line(str(data_dir))}")
+
+
+def videos_of(data_dir: Path, split: str | None) -> list[tuple["VideoFile", int]]:
+    """File and position of each video of a split; of none, of all. Raises `SgevalError` as `video_files`, and for a split of
+    a file of all without a list of its clips."""
+    out = []
+    for file in video_files(data_dir):
+        listed = None
+        if split is not None and file.split is None:
+            found = clip_list(data_dir, split)
+            if found is None:
+                expected = f"{STEM}_{split}.json beside it, or a list of clips {split}.txt"
+                raise file.place.fault(f"{expected}, to tell the split {split}")
+            listed = {*found[1]}
+        if split in (None, file.split) or listed is not None:
+            names = enumerate(file.video_ids)
+            out += [(file, index) for index, name in names if listed is None or name in listed]
+    return out
+
+
+class VideoFile:
+    """A parsed file; its videos are built one by one. Ids are checked when it is opened."""
+
+    def __init__(self, path: Path, split: str | None) -> None:
+        self.place, self.split = Place(path), split
+        text = strict_json.read_text(path)
+        typed = typed_block(f"[{text}]", WHOLE)
+        whole: Any = strict_json.parse(text, str(path)) if typed is None else None
+        if whole is not None and not isinstance(whole, dict):
+            raise self.place.fault("an object with videos, annotations and categories", whole)
+        lists = {
+            key: getattr(typed[0], key) if typed else self.place.get(whole, key, "a list", list)
+            for key in ("videos", "annotations", "categories")
+        }
+        at = self.place.at(".categories")
+        self.categories = Categories.of(at, _value(at, lists["categories"]))
+        self.videos, annotations = lists["videos"], lists["annotations"]
+        self.video_ids = [self._id("videos", index, entry) for index, entry in enumerate(self.videos)]
+        names = [self._id("annotations", index, entry) for index, entry in enumerate(annotations)]
+        each_once((f"{path}: annotations[{index}]", name) for index, name in enumerate(names))
+        self.annotations = dict(zip(names, enumerate(annotations)))
+        if alone := self.annotations.keys() - {*self.video_ids}:
+            raise self.place.at(".annotations").fault("annotations of its videos alone", min(alone))
+
+    def _id(self, key: str, index: int, entry: Any) -> str:
+        place = self.place.at(f"{key}[{index}]")
+        try:
+            name = NAMED.decode(entry).video_id if isinstance(entry, Raw) else entry["video_id"]
+        except (msgspec.MsgspecError, KeyError, TypeError):
+            name = None
+        if not isinstance(name, str):
+            name = place.get(_value(place, entry), "video_id", "a text", str)
+        check_name(place.at(".video_id"), name)
+        return str(name)
+
+    def graph(self, index: int, fps: float | None) -> VideoGraph:
+        """The record of a video."""
+        name = self.video_ids[index]
+        place = self.place.at(f"videos[{index}] (video_id {shown(name)})")
+        video = _value(place, self.videos[index])
+        extra = _rest(place, "", video, "video")
+        images = place.get(video, "images", "a list of images", list)
+        sizes: set[tuple[int | None, int | None]] = set()
+        stems, numbers = [], dict[str, int]()
+        for at, image in enumerate(images):
+            here = place.at(f".images[{at}]")
+            number = here.at(".id").text_id(here.get(image, "id", "a text or a whole number", (str, int)))
+            if numbers.setdefault(number, at) != at:
+                raise here.at(".id").fault("each image once", number)
+            stems.append(_stem(here, image))
+            sizes.add((here.pixels(image, "width"), here.pixels(image, "height")))
+            extra |= _rest(here, f"/images/{at}", image, "image")
+        if len(sizes) > 1:
+            raise place.at(".images").fault("images of one width and height", sorted(map(str, sizes)))
+        masks, found = self._frames(name, numbers, extra)
+        objects, said = objects_of(found, self.categories)
+        if missing := [frame for frame, mask in enumerate(masks) if mask is None]:
+            said["/mask_files/missing"] = missing
+        width, height = sizes.pop() if sizes else (None, None)
+        return VideoGraph(
+            name,
+            objects,
+            width=width,
+            height=height,
+            source="vipseg",
+            fps=fps,
+            num_frames=len(stems),
+            frame_files=tuple(f"{FOLDER}/images/{name}/{stem}.jpg" for stem in stems),
+            mask_files=tuple(mask and f"{FOLDER}/panomasksRGB/{name}/{mask}.png" for mask in masks),
+            mask_encoding="rgb_object_id",
+            extra={**extra, **said},
+        )
+
+    def _frames(
+        self, name: str, numbers: Mapping[str, int], extra: dict[str, Any]
+    ) -> tuple[list[str | None], dict[int, Segment]]:
+        """The mask of each frame, and the segments that the frames show."""
+        masks: list[str | None] = [None] * len(numbers)
+        segments: dict[int, dict[int, tuple[Place, Mapping[str, Any]]]] = {}
+        if name not in self.annotations:
+            return masks, {}
+        index, entry = self.annotations[name]
+        place = self.place.at(f"annotations[{index}] (video_id {shown(name)})")
+        annotation = _value(place, entry)
+        extra |= _rest(place, "/annotations", annotation, "annotation")
+        for at, row in enumerate(place.get(annotation, "annotations", "a list of frames", list)):
+            here = place.at(f".annotations[{at}]")
+            number = here.at(".image_id").text_id(here.get(row, "image_id", "a text or a whole number", (str, int)))
+            frame = numbers.get(number)
+            if frame is None or frame in segments:
+                expected = "each image once" if frame is not None else f"the id of one of the {len(numbers)} images"
+                raise here.at(".image_id").fault(expected, number)
+            extra |= _rest(here, f"/annotations/{frame}", row, "frame")
+            masks[frame] = _stem(here, row)
+            segments[frame] = {}
+            for step, segment in enumerate(here.get(row, "segments_info", "a list of segments", list)):
+                spot = here.at(f".segments_info[{step}]")
+                key = spot.get(segment, "id", "a whole number", int)
+                if not 0 < key <= LARGEST_ID or key in segments[frame]:
+                    raise spot.at(".id").fault(f"a whole number from 1 to {LARGEST_ID:,}, each once a frame", key)
+                segments[frame][key] = (spot, segment)
+                extra |= _rest(spot, f"/annotations/{frame}/segments_info/{step}", segment, "segment")
+        return masks, self._joined(segments)
+
+    def _joined(self, segments: Mapping[int, Mapping[int, tuple[Place, Mapping[str, Any]]]]) -> dict[int, Segment]:
+        found: dict[int, Segment] = {}
+        for frame in sorted(segments):
+            for key, (place, row) in segments[frame].items():
+                category = place.get(row, "category_id", "a whole number", int)
+                if category not in self.categories.by_id:
+                    expected = f"the id of one of the {len(self.categories.by_id)} categories"
+                    raise place.at(".category_id").fault(expected, category)
+                segment = found.setdefault(key, Segment(category))
+                if segment.category_id != category:
+                    hint = f", and {segment.category_id} in a frame before"
+                    raise place.at(".category_id").fault(f"one class for the id {key} all through", category, hint)
+                segment.frames.append(frame)
+                segment.crowd.append(flag_or_none(place, row, "iscrowd"))
+                segment.areas.append(_area(place, row))
+        return found
+
+
+def _area(place: Place, row: Mapping[str, Any]) -> int | None:
+    return None if row.get("area") is None else place.at(".area").number_id(row["area"])
+
+
+def _stem(place: Place, row: Mapping[str, Any]) -> str:
+    """The name of a frame without its ending: frames are .jpg and masks .png, whatever the file says."""
+    name = place.get(row, "file_name", "the name of a file", str)
+    check_name(place.at(".file_name"), name)
+    return PurePosixPath(name).stem
+
+
+def _value(place: Place, entry: Any) -> Any:
+    """An entry, parsed."""
+    if not isinstance(entry, Raw):
+        return entry
+    return strict_json.parse(bytes(entry).decode(), f"{place.path}: {one_line(place.where.lstrip('.'))}")
+
+
+def _rest(place: Place, pointer: str, row: Any, level: str) -> dict[str, Any]:
+    """What has no column, by JSON pointer."""
+    return {
+        f"{pointer}/{pointer_step(key)}": place.at(f".{key}").any_json(value)
+        for key, value in row.items()
+        if key not in KNOWN[level]
+    }
