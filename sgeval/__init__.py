@@ -1,6 +1,7 @@
 """sgeval: evaluate scene graphs.
 
-`sgeval.relclipscore(...)` scores predicted relations on pictures, `sgeval.theta(...)` the model that scores them.
+`sgeval.relclipscore(...)` scores predicted relations on pictures, `sgeval.theta(...)` the model that scores them,
+`sgeval.ssg_role_values(...)` the role values of situational graphs.
 `sgeval.path(name)` gives what `evaluate.load` takes. `sgeval.load_dataset(name, data_dir=…)` reads a data set of the papers.
 """
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from sgeval.hub import load, path
     from sgeval.hub.data import load_dataset, register
     from sgeval.relclip import relclipscore
+    from sgeval.situation import ssg_role_values
 
-__all__ = ["__version__", "load", "load_dataset", "path", "register", "relclipscore", "theta"]
+__all__ = ["__version__", "load", "load_dataset", "path", "register", "relclipscore", "ssg_role_values", "theta"]
 
 _HOMES = {
     "load": "sgeval.hub",
@@ -22,6 +24,7 @@ _HOMES = {
     "path": "sgeval.hub",
     "register": "sgeval.hub.data",
     "relclipscore": "sgeval.relclip",
+    "ssg_role_values": "sgeval.situation",
     "theta": "sgeval.alignment",
 }
 

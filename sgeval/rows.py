@@ -1,10 +1,11 @@
-"""The rows a run keeps: one a relation, one a picture. Every reported number is a pure function of them and the options.
+"""The rows a run keeps: one a relation (or a frame), one a picture. Every reported number is a pure function of them and
+the options.
 
-A metric of relations adds what it measures to `RelationRow`; a row of a picture is the same for all.
+A metric of relations adds what it measures to `RelationRow`; a row of a picture is the same for all that have pictures.
 """
 
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 ItemStatus = Literal["scored", "self", "duplicate", "invalid", "unmatched", "unlisted", "undefined", "bad_image"]
 ImageStatus = Literal["ok", "missing", "bad_image"]
@@ -39,7 +40,19 @@ class RelationRow:
     object_box: Corners | None = None
 
 
-ItemT = TypeVar("ItemT", bound=RelationRow)
+class Placed(Protocol):
+    """A row that belongs to a picture and has a place among its rows."""
+
+    @property
+    def image_id(self) -> str:
+        """The picture."""
+
+    @property
+    def index(self) -> int:
+        """The place."""
+
+
+ItemT = TypeVar("ItemT", bound=Placed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from sgeval.cache import EmbeddingCache, cache_key
+from sgeval.cache import EmbeddingCache
 from sgeval.errors import BadImage, OutOfMemory, Unfinished
 from sgeval.images import load_image
 from sgeval.journal import Journal
 from sgeval.planning import Batch, Encoder, Floats, PicturePlan, batches
 from sgeval.progress import bar
 from sgeval.regions import Fit
+from sgeval.shared_rows import cache_key
 
 OnBadImage = Literal["error", "skip"]
 

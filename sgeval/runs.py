@@ -1,9 +1,9 @@
 """Run folders: what a scoring run leaves behind, and how it is read again.
 
-`results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation;
-`images.parquet` one row a picture; a metric may put more files beside them (θ its vocabulary); `progress.sqlite` is the
-journal of a run that is not complete. `results.json` is written last and whole and names the others by digest, so a
-folder that has it is complete, or says that it is not.
+`results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation or frame;
+`images.parquet` one row a picture, where the metric looks at any; a metric may put more files beside them (θ its
+vocabulary); `progress.sqlite` is the journal of a run that is not complete. `results.json` is written last and whole and
+names the others by digest, so a folder that has it is complete, or says that it is not.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
-from sgeval import __version__, alignment, relclip, strict_json
+from sgeval import __version__, alignment, relclip, situation, strict_json
 from sgeval.errors import SgevalError, one_of
 from sgeval.files import atomic_write
 from sgeval.options import options_of
@@ -43,7 +43,7 @@ class Scoring(Protocol):
 
     @property
     def key(self) -> str:
-        """The key of the headline."""
+        """The metric, by its name among `FORMS`."""
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -59,13 +59,17 @@ class Form:
 
     item: type[Any]
     options: type[Any]
+    headline: str
+    """The key of the headline."""
+    with_pictures: bool = True
 
 
 FORMS = {
-    **dict.fromkeys(relclip.KEYS.values(), Form(relclip.Item, relclip.Options)),
-    alignment.KEY: Form(alignment.Item, alignment.Options),
+    **{key: Form(relclip.Item, relclip.Options, key) for key in relclip.KEYS.values()},
+    alignment.KEY: Form(alignment.Item, alignment.Options, alignment.KEY),
+    situation.KEY: Form(situation.FrameRow, situation.Options, situation.HEADLINE, with_pictures=False),
 }
-"""By the key of the headline."""
+"""By the metric's name in `results.json`."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,11 @@ class Run:
     rows: Rows[Any]
 
     @property
+    def headline(self) -> str:
+        """The key of the headline."""
+        return FORMS[self.metric].headline
+
+    @property
     def images(self) -> Path | None:
         """The folder the pictures were read from, if it was a folder."""
         folder = self.inputs.get("images")
@@ -96,10 +105,11 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
     """
     result = scoring.result()
     folder.mkdir(parents=True, exist_ok=True)
-    rows = scoring.rows.in_order()
+    rows, form = scoring.rows.in_order(), FORMS[scoring.key]
+    pictures = {IMAGES: _new_table(folder / IMAGES, rows.images, ImageRow)} if form.with_pictures else {}
     beside = {
-        ITEMS: _new_table(folder / ITEMS, rows.items, FORMS[scoring.key].item),
-        IMAGES: _new_table(folder / IMAGES, rows.images, ImageRow),
+        ITEMS: _new_table(folder / ITEMS, rows.items, form.item),
+        **pictures,
         **{file: _new_file(folder / file, text) for file, text in scoring.files.items()},
     }
     whole = {
@@ -132,9 +142,10 @@ def read_run(folder: str | Path) -> Run:
             raise SgevalError(f"{folder / RESULTS}: expected format {FORMAT}, got {whole['format']}")
         one_of(f"{folder / RESULTS}: metric", whole["metric"], FORMS)
         form = FORMS[whole["metric"]]
-        _check_files(folder, whole["files"])
+        tables = (ITEMS, IMAGES) if form.with_pictures else (ITEMS,)
+        _check_files(folder, whole["files"], tables)
         rows: Rows[Any] = Rows(
-            _read_table(folder / IMAGES, ImageRow),
+            _read_table(folder / IMAGES, ImageRow) if form.with_pictures else (),
             _read_table(folder / ITEMS, form.item),
             whole["border"]["n_invalid"],
             whole["border"]["with_references"],
@@ -146,9 +157,9 @@ def read_run(folder: str | Path) -> Run:
         raise SgevalError(f"{folder / RESULTS}: expected the results of a run, got another form ({fault})") from None
 
 
-def _check_files(folder: Path, digests: Mapping[str, str]) -> None:
+def _check_files(folder: Path, digests: Mapping[str, str], tables: Sequence[str]) -> None:
     """Refuse files that are not those the results were made with. Names are of this folder: results may be a stranger's."""
-    for name in {ITEMS: "", IMAGES: "", **digests}:
+    for name in {**dict.fromkeys(tables, ""), **digests}:
         path = folder / Path(name).name
         if not path.is_file():
             raise SgevalError(f"{path}: expected the file of this run, found none")

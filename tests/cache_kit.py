@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sgeval.cache as module
-from sgeval.cache import FILE, EmbeddingCache, cache_key
+import sgeval.shared_rows as module
+from sgeval.cache import FORM, EmbeddingCache
+from sgeval.shared_rows import cache_key
 
+FILE = FORM.file
 CHILD = Path(__file__).with_name("cache_child.py")
 ELSEWHERE = json.dumps(["another host", 1, "then", 0])
 HERE = json.dumps([module._host(), os.getpid(), module._start(os.getpid()), 0])

@@ -30,9 +30,10 @@ from cache_kit import (
     rows,
 )
 
-import sgeval.cache as module
-from sgeval.cache import FILE, EmbeddingCache, cache_key
+import sgeval.shared_rows as module
+from sgeval.cache import FORM, EmbeddingCache
 from sgeval.errors import SgevalError, Unfinished
+from sgeval.shared_rows import cache_key
 
 
 class TestKey:
@@ -84,7 +85,9 @@ class TestFetch:
         """1.0 is 0x3f800000, -2.0 is 0xc0000000; the lowest byte comes first."""
         with EmbeddingCache(tmp_path) as cache:
             cache.fetch(["x"], lambda indices: np.array([[1.0, -2.0]]))
-        assert asked(tmp_path / FILE, "SELECT key, value FROM vectors") == [("x", bytes.fromhex("0000803f000000c0"))]
+        assert asked(tmp_path / FORM.file, "SELECT key, value FROM vectors") == [
+            ("x", bytes.fromhex("0000803f000000c0"))
+        ]
 
     def test_nothing(self, tmp_path):
         with EmbeddingCache(tmp_path) as cache:
@@ -122,7 +125,7 @@ class TestFetch:
     @pytest.mark.parametrize("fault", [ValueError("the model"), KeyboardInterrupt()])
     def test_a_fault_of_encode_frees_the_keys(self, tmp_path, fault):
         def breaks(indices):
-            assert asked(tmp_path / FILE, "SELECT key FROM claims ORDER BY key") == [("k1",), ("k2",)]
+            assert asked(tmp_path / FORM.file, "SELECT key FROM claims ORDER BY key") == [("k1",), ("k2",)]
             raise fault
 
         with EmbeddingCache(tmp_path) as cache, EmbeddingCache(tmp_path) as other:
@@ -146,7 +149,7 @@ class TestProcesses:
         assert sorted(itertools.chain(*encoded)) == sorted(names(*range(300)))
         assert sum(map(bool, encoded)) > 1
         count = "SELECT (SELECT count(*) FROM vectors), (SELECT count(*) FROM claims)"
-        assert asked(tmp_path / "cache" / FILE, count) == [(300, 0)]
+        assert asked(tmp_path / "cache" / FORM.file, count) == [(300, 0)]
 
     @posix
     def test_a_killed_owner(self, tmp_path):
@@ -181,9 +184,9 @@ class TestProcesses:
     def test_claims_left_over(self, tmp_path):
         """What a full disk kept a cache from releasing: its own again at once, and free for others once it is closed."""
         with EmbeddingCache(tmp_path) as cache:
-            claim(cache.path, "k1", cache._owner)
+            claim(cache.path, "k1", cache._rows._owner)
             assert fetched(cache, names(1)) == [names(1)]
-            claim(cache.path, "k2", cache._owner)
+            claim(cache.path, "k2", cache._rows._owner)
         assert asked(cache.path, CLAIMS) == []
 
     @pytest.mark.parametrize("owner", [ELSEWHERE, HERE], ids=["elsewhere", "here"])
@@ -219,7 +222,7 @@ class TestProcesses:
             fetched(cache, names(1))
             EmbeddingCache(tmp_path).close()
             ended(child("visit", tmp_path, *names(2)))
-            assert (tmp_path / f"{FILE}-wal").exists()
+            assert (tmp_path / f"{FORM.file}-wal").exists()
             assert fetched(cache, names(1, 2)) == []
 
     def test_locked_for_a_while(self, tmp_path):
@@ -236,7 +239,7 @@ class TestProcesses:
         monkeypatch.setattr(module, "BUSY", 0.3)
         with closing(sqlite3.connect(filled(tmp_path), isolation_level=None)) as db, EmbeddingCache(tmp_path) as cache:
             db.execute("BEGIN IMMEDIATE")
-            with pytest.raises(Unfinished, match=f"{FILE}: database is locked$"):
+            with pytest.raises(Unfinished, match=f"{FORM.file}: database is locked$"):
                 fetched(cache, names(1))
 
     @posix

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cache_kit import (
     ELSEWHERE,
+    FILE,
     asked,
     child,
     claim,
@@ -25,8 +26,8 @@ from cache_kit import (
     rows,
 )
 
-import sgeval.cache as module
-from sgeval.cache import FILE, EmbeddingCache
+import sgeval.shared_rows as module
+from sgeval.cache import EmbeddingCache
 from sgeval.errors import SgevalError, Unfinished
 
 
@@ -288,12 +289,12 @@ class TestFullDisk:
         """100 rows of 4000 bytes and 300 beside: 430000. A limit of SQLite's own stands in for the disk."""
         with EmbeddingCache(tmp_path) as cache:
             keys, table = names(*range(100)), np.ones((100, 1000), np.float32)
-            cache._db.execute("PRAGMA max_page_count = 12")
+            cache._rows._db.execute("PRAGMA max_page_count = 12")
             with pytest.raises(Unfinished) as caught:
                 cache.fetch(keys, lambda indices: table)
             assert str(caught.value) == f"cache: {cache.path}: database or disk is full; needs about 430000 bytes"
             assert asked(cache.path, "SELECT * FROM claims UNION SELECT key, value FROM vectors") == []
-            cache._db.execute("PRAGMA max_page_count = 1000")
+            cache._rows._db.execute("PRAGMA max_page_count = 1000")
             assert cache.fetch(keys, lambda indices: table).shape == (100, 1000)
 
     @posix

@@ -36,6 +36,9 @@ def here(tmp_path, monkeypatch):
     for name, source in (("predictions", "predictions_good"), ("gold", "references")):
         lines = (SCENES / f"{source}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         (tmp_path / f"{name}.jsonl").write_text("".join(lines[:N]), encoding="utf-8")
+    frame = re.findall(r"^A line is `(\{.*?\})`", README.read_text(encoding="utf-8"), re.MULTILINE)
+    for name in ("said", "frames"):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(frame), encoding="utf-8")
     (tmp_path / "photos").symlink_to(SCENES / "images")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -55,7 +58,10 @@ def test_python_snippets(here, page, metric):
     assert names["result"]["signature"].startswith(f"metric:{metric}|model:demo|")
 
 
-@pytest.mark.parametrize(("first", "run"), [("sgeval validate", "mine"), ("sgeval score theta", "theta")])
+@pytest.mark.parametrize(
+    ("first", "run"),
+    [("sgeval validate", "mine"), ("sgeval score theta", "theta"), ("sgeval score ssg_role_values", "values")],
+)
 def test_commands(here, first, run):
     """The README's own commands, one after the other."""
     (commands,) = (block for block in blocks(README, "bash") if block.startswith(first))

@@ -76,7 +76,7 @@ class TestLight:
 
     def test_scoring_loads_no_model_library(self):
         """`relclipscore` itself needs arrays and pictures; torch only comes with an encoder of its own."""
-        loaded = heavy_modules("import sgeval.relclip, sgeval.validation, sgeval.runs")
+        loaded = heavy_modules("import sgeval.relclip, sgeval.situation, sgeval.validation, sgeval.runs")
         assert not loaded & {*ENCODERS_ONLY, "evaluate", "datasets", "huggingface_hub"}
 
     def test_names_come_on_use(self):

@@ -241,10 +241,11 @@ class TestRunFolder:
 
 
 def test_a_folder_of_annotations_is_described_by_its_files(tmp_path):
-    """SHA-256 of "ab" is fb8e20fc…; pictures beside the annotations do not count."""
+    """SHA-256 of "ab" is fb8e20fc…; other files of the folder do not count."""
     (tmp_path / "1.json").write_text("a")
     (tmp_path / "2.json").write_text("b")
     (tmp_path / "3.png").write_text("c")
-    assert describe_file(tmp_path)["sha256"].startswith("fb8e20fc")
+    parts = [tmp_path / "1.json", tmp_path / "2.json"]
+    assert describe_file(tmp_path, parts)["sha256"].startswith("fb8e20fc")
     with pytest.raises(SgevalError, match=r"none\.json: cannot be read"):
         describe_file(tmp_path / "none.json")

@@ -316,7 +316,8 @@ def test_runs_of_theta_are_not_ranked(tmp_path: Path) -> None:
         with pytest.raises(SgevalError) as caught:
             render_ranking(runs, tmp_path / "ranking.html")
         assert str(caught.value) == (
-            f"ranking: expected runs that score predictions, got {got}; `sgeval report` takes one run of theta at a time"
+            f"ranking: expected runs that score predicted relations, got {got}; `sgeval report` takes one run of theta "
+            "at a time"
         )
         if len(runs) > 1:
             outcome = CliRunner().invoke(app, ["report", *(str(run.folder) for run in runs)])

@@ -39,7 +39,13 @@ NEEDED = (
     "sgeval/metrics/theta/theta.py",
     "sgeval/metrics/theta/README.md",
     "sgeval/metrics/theta/app.py",
+    "sgeval/metrics/ssg_role_values/ssg_role_values.py",
+    "sgeval/metrics/ssg_role_values/README.md",
+    "sgeval/metrics/ssg_role_values/app.py",
+    "sgeval/metrics/ssg_role_values/requirements.txt",
     "sgeval/report/theta.html",
+    "sgeval/report/role_values.html",
+    "sgeval/judges/prompt-1.txt",
     "sgeval/benchmarks/demo_model/train.py",
     *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in SETS),
     *(f"sgeval/datasets_scripts/{name}/README.md" for name in SETS),
@@ -88,6 +94,9 @@ module = metric.compute(predictions=rows, images=SCENES / "images", model="demo"
 assert module == sgeval.relclipscore(rows, images=SCENES / "images", model="demo")
 lists = evaluate.load(sgeval.path("theta"))
 assert lists.compute(predictions=[[0.2, 0.1, 0.05, 0.9]], references=[0])["theta"] == 0.75
+frame = {"frame_id": "f", "kind": "object", "object_id": 1, "roles": [{"role": "tool", "value": "pen"}]}
+values = evaluate.load(sgeval.path("ssg_role_values"))
+assert values.compute(predictions=[frame], references=[frame])["value"] == 100
 from sgeval.hub.rows import builder_class
 import inspect
 assert inspect.getfile(builder_class("psg")).startswith(sys.argv[1])

@@ -1,5 +1,6 @@
 """`sgeval score METRIC`: what each scoring command takes, and how it tells what came of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from sgeval.cli.ending import INCOMPLETE, ends_well, print_json, resumable, say
 
 if TYPE_CHECKING:
     from sgeval.cli.scoring import Metric
+    from sgeval.runs import Run
 
 app = typer.Typer(
     help="Score a prediction file with a metric, or a scoring model with theta.",
@@ -149,6 +151,62 @@ def theta(
     _score(THETA, given)
 
 
+@app.command("ssg_role_values")
+@ends_well
+def ssg_role_values(
+    predictions: Annotated[
+        Path, typer.Option(help="Predicted rows of frames, or scene graphs with roles, one a line.", show_default=False)
+    ],
+    references: Annotated[
+        Path,
+        typer.Option(
+            help="Annotated rows or graphs; with --references-format ssg the folder of SSG.", show_default=False
+        ),
+    ],
+    out: flags.Out,
+    format: Annotated[
+        str | None, typer.Option(help="Form of the predictions: sgeval (rows or graphs; default).")
+    ] = None,
+    references_format: Annotated[
+        str | None, typer.Option(help="Form of the references: sgeval (rows or graphs; default) or ssg.")
+    ] = None,
+    split: flags.Split = None,
+    limit: Annotated[int | None, typer.Option(help="Score the first N pictures of the references only.")] = None,
+    verb_setting: Annotated[
+        str | None, typer.Option(help="top1 (default): a wrong verb makes its roles wrong; or gold.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="Frames without a prediction: zero (default: wrong) or error.")
+    ] = None,
+    on_invalid: flags.OnInvalid = None,
+    bootstrap: flags.Bootstrap = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the intervals; 0 by default.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")] = None,
+    config: flags.Config = None,
+    overwrite: flags.Overwrite = False,
+    as_json: flags.Json = False,
+) -> None:
+    """Role values of situational graphs: is what is said of persons, objects and their contacts right?
+
+    Writes results.json and items.parquet into --out. `sgeval report OUT` makes a page of it. Multiple choice is scored
+    from Python: `sgeval.ssg_role_values(..., config="vqa")`.
+
+    Example: `sgeval score ssg_role_values --predictions p.jsonl --references ssg/ --references-format ssg --split test
+    --out runs/mine`
+    """
+    given = dict(locals())
+    from sgeval.cli.show import show_role_values
+    from sgeval.cli.situation import SETTINGS, Job, run_job
+
+    settings = {key: given[key] for key in SETTINGS if given.get(key) is not None}
+    run = run_job(Job.make(predictions, references, out, settings, config), overwrite=overwrite)
+    if as_json:
+        print_json(run.result)
+    else:
+        show_role_values(run)
+    _tell_end(run, out, ("n_invalid", "n_unknown_frames"))
+
+
 def _score(metric: "Metric", given: dict[str, Any]) -> None:
     """Run a scoring command on what its flags were given, and tell how it went."""
     from sgeval.cli.scoring import Job, run_job, setting_names
@@ -164,10 +222,14 @@ def _score(metric: "Metric", given: dict[str, Any]) -> None:
         print_json(run.result)
     else:
         show_results([run])
+    _tell_end(run, out, ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations"))
+
+
+def _tell_end(run: "Run", out: Path, parts: Sequence[str]) -> None:
+    """Say where the run is, and end with what it left out: `parts` are the counts of that."""
     say(f"The run is in {out}; `sgeval report {out}` makes a page of it")
-    parts = ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations")
     left_out = {key: run.result[key] for key in parts if run.result.get(key)}
     if left_out:
         say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
-    if left_out or run.result[run.metric] is None:
+    if left_out or run.result[run.headline] is None:
         raise typer.Exit(INCOMPLETE)

@@ -56,7 +56,7 @@ class Job:
         config: Path | None,
     ) -> "Job":
         """The job of these flags over the settings of the YAML file."""
-        settings = {**(_read_config(config, metric) if config else {}), **flags}
+        settings = {**(read_settings(config, setting_names(metric)) if config else {}), **flags}
         if isinstance(settings.get("context"), str):
             settings["context"] = parse_context(settings["context"])
         return cls(metric, files, images, out, settings)
@@ -159,7 +159,7 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
     if resume and (job.out / RESULTS).exists() and not (job.out / PROGRESS).exists():
         return _complete(job, inputs, options)
     if not (overwrite or resume):
-        _refuse_existing(job.out)
+        refuse_existing(job.out)
     elif overwrite:
         _begin(job.out)
     with ExitStack() as held:  # the journal is held until the results stand: no second process comes between
@@ -197,7 +197,8 @@ def _begin(out: Path) -> None:
         raise SgevalError(f"{out}: cannot be written ({fault.strerror})") from None
 
 
-def _refuse_existing(out: Path) -> None:
+def refuse_existing(out: Path) -> None:
+    """Refuse a folder that holds a run."""
     if (out / PROGRESS).exists():
         raise SgevalError(
             f"{out}: holds a run that is not complete; go on with --resume, or start again with --overwrite"
@@ -242,7 +243,8 @@ def parse_context(text: str) -> Any:
         raise SgevalError(f"context: expected none, openvocsgg, ratio:SHARE or px:PIXELS, got {shown(text)}") from None
 
 
-def _read_config(path: Path, metric: Metric) -> dict[str, Any]:
+def read_settings(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """The settings of a YAML file, each of them one of `names`."""
     import yaml
 
     from sgeval.strict_json import read_text
@@ -254,5 +256,5 @@ def _read_config(path: Path, metric: Metric) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise SgevalError(f"{path}: expected options as name: value, got {shown(settings)}")
     for key in settings:
-        one_of(f"{path}: option", key, setting_names(metric))
+        one_of(f"{path}: option", key, names)
     return settings

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sgeval import situation
 from sgeval.check import Check
 from sgeval.cli.ending import say
 from sgeval.doctor import FAULTY, Report
@@ -14,7 +15,7 @@ from sgeval.errors import one_line
 from sgeval.report.compare import order
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
 from sgeval.report.facts import why_nothing
-from sgeval.report.text import NOTHING, hundred, interval
+from sgeval.report.text import NOTHING, hundred, interval, percent, percent_interval
 from sgeval.runs import Run
 
 SHOWN = 50
@@ -25,6 +26,18 @@ THETA_COLUMNS = {
     "direction": "direction_accuracy",
 }
 """Heading and key of what stands beside the headline."""
+ROLE_VALUES = {
+    "value": "value",
+    "value-two": "value_two",
+    "value-two, at most": "value_two_ceiling",
+    "value-all": "value_all",
+    "role accuracy": "role_accuracy",
+    "per role: value": "per_role_value",
+    "per role: value-two": "per_role_value_two",
+    "per role: value-two, at most": "per_role_value_two_ceiling",
+    "per role: value-all": "per_role_value_all",
+}
+"""The same for role values."""
 
 
 def show_results(runs: Sequence[Run]) -> None:
@@ -61,6 +74,29 @@ def show_results(runs: Sequence[Run]) -> None:
         say(one_line(f"{name}: {text}"))
     if not warnings and any(map(is_demo, ranked)):
         say(HINT)
+
+
+def show_role_values(run: Run) -> None:
+    """A table of role values in percent, one column a kind of frame; counts, signature."""
+    result = run.result
+    table = Table(title=f"{run.metric} of {escape(one_line(run.name))}, percent")
+    table.add_column("")
+    for prefix in situation.GROUPS:
+        table.add_column(prefix.rstrip("_") or "all", justify="right", no_wrap=True)
+    table.add_row("frames", *(str(result[f"n_{prefix}frames"]) for prefix in situation.GROUPS), end_section=True)
+    for heading, name in ROLE_VALUES.items():
+        table.add_row(heading, *(percent(result[f"{prefix}{name}"]) for prefix in situation.GROUPS))
+        if name == "value":
+            ends = [
+                (result.get(f"{prefix}value_low"), result.get(f"{prefix}value_high")) for prefix in situation.GROUPS
+            ]
+            table.add_row("  95 %", *(percent_interval(*pair).replace(" to ", "–") or NOTHING for pair in ends))
+    table.add_row("verb accuracy", *("" for _ in (0, 1, 2)), percent(result["verb_accuracy"]))
+    console = Console(highlight=False)
+    console.print(table)
+    counts = {key: value for key, value in result.items() if key.startswith("n_") and value}
+    console.print(", ".join(f"{key} {value}" for key, value in counts.items()))
+    console.print(f"[dim]{escape(result['signature'])}[/dim]", soft_wrap=True)
 
 
 def show_check(found: Check) -> None:

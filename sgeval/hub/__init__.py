@@ -5,7 +5,7 @@ from typing import Any
 
 from sgeval.errors import SgevalError, one_of
 
-METRICS = ("relclipscore", "theta")
+METRICS = ("relclipscore", "theta", "ssg_role_values")
 
 
 def path(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import evaluate
 
-from sgeval import alignment, relclip
+from sgeval import alignment, relclip, situation
 from sgeval.errors import SgevalError, one_of
 from sgeval.pictures import is_list
 
@@ -17,6 +17,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     "theta": frozenset(
         (*_RUNNING, "vocabulary", "vocabulary_graphs", *(item.name for item in fields(alignment.Options)))
     ),
+    "ssg_role_values": frozenset(("limit", "return_items", *(item.name for item in fields(situation.Options)))),
 }
 """What `compute` of each module takes."""
 

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
-from sgeval import alignment
+from sgeval import alignment, situation
 from sgeval.report.ranking import render_ranking
+from sgeval.report.role_values import render_role_values
 from sgeval.report.single import render_single
 from sgeval.report.theta import render_theta
 from sgeval.runs import Run
+
+PAGES = {alignment.KEY: render_theta, situation.KEY: render_role_values}
+"""The page of a metric, where it is not that of RelCLIPScore."""
 
 __all__ = ["render_ranking", "render_report"]
 
@@ -18,5 +22,5 @@ def render_report(run: Run, out: Path, images: Path | None = None) -> Path:
     found or read is replaced by a line that says so. Raises `SgevalError` when `out` is there and is no earlier page, or
     `images` no folder, and `OSError` when `out` cannot be written.
     """
-    render = render_theta if run.metric == alignment.KEY else render_single
+    render = PAGES.get(run.metric, render_single)
     return render(run, out, images)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgeval import alignment
+from sgeval import alignment, situation
 from sgeval.errors import SgevalError
 from sgeval.report.compare import (
     KINDS,
@@ -125,14 +125,15 @@ def render_ranking(
 
 
 def _check_metrics(runs: Sequence[Run]) -> None:
-    """Refuse runs of θ: what separates systems is told of predictions, and θ has none."""
+    """Refuse runs of other metrics: what separates systems is told of relations that were predicted and scored."""
     metrics = list(dict.fromkeys(run.metric for run in runs))
-    if alignment.KEY in metrics:
-        got = ", ".join(metrics)
-        raise SgevalError(
-            f"ranking: expected runs that score predictions, got {got}; `sgeval report` takes one run of "
-            f"{alignment.KEY} at a time"
-        )
+    for metric in (alignment.KEY, situation.KEY):
+        if metric in metrics:
+            got = ", ".join(metrics)
+            raise SgevalError(
+                f"ranking: expected runs that score predicted relations, got {got}; `sgeval report` takes one run of "
+                f"{metric} at a time"
+            )
 
 
 def labels(runs: Sequence[Run]) -> list[str]:

@@ -1,6 +1,6 @@
 """Rows that the page of any metric shows: headline, scores, counts, what was left out, what the run was made from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Any
@@ -70,16 +70,22 @@ Reason = tuple[str, int, str, str]
 
 
 def common(run: Run, counts: words.Counts, reasons: Iterable[Reason], pictures: Pictures) -> dict[str, Any]:
-    """What the templates of all metrics share: the name, the notes at the head, and everything of `closing.html`."""
-    rows = count_rows(run.result, counts.skipped) + other_counts(run.result, counts)
-    listed = left_out(run, reasons, pictures)
-    return {
+    """What the templates of all metrics of pictures share: the name, the notes at the head, and the end of the page."""
+    return closing(run, counts, left_out(run, reasons, pictures)) | {
         "name": cut(run.name),
         "metric": metric_name(run.metric),
         "headline": headline(run),
         "warning": demo_warning(run),
         "hint": HINT if is_demo(run) else "",
+    }
+
+
+def closing(run: Run, counts: words.Counts, listed: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """What `closing.html` shows: counts, what was left out (`listed`: picture, what it said, why), how to repeat the run."""
+    rows = count_rows(run.result, counts.skipped) + other_counts(run.result, counts)
+    return {
         "verb": counts.verb,
+        "noun": counts.noun,
         "scope": count_rows(run.result, counts.scope),
         "first_only": first_only(run),
         "skipped": [row for row in rows if row.n],

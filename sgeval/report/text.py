@@ -14,6 +14,7 @@ METRIC_NAMES = {
     "relsiglipscore": "RelSigLIPScore",
     "relblipscore": "RelBLIPScore",
     "theta": "θ",
+    "ssg_role_values": "SSG role values",
 }
 
 _EITHER = re.compile(r"\{([^{}|]*)\|([^{}|]*)\}")
@@ -44,6 +45,25 @@ def hundred(value: object) -> str:
     """
     found = number(value)
     return NOTHING if found is None else f"{found * 100:,.2f}"
+
+
+def percent(value: object) -> str:
+    """A value that is percent already, with two decimals; a dash where there is none.
+
+    >>> percent(66.66666666666667), percent(None)
+    ('66.67', '–')
+    """
+    found = number(value)
+    return NOTHING if found is None else f"{found:,.2f}"
+
+
+def percent_interval(low: object, high: object) -> str:
+    """The same of an interval, or nothing when an end is missing.
+
+    >>> percent_interval(20.0, 30.0), percent_interval(None, 30.0)
+    ('20.00 to 30.00', '')
+    """
+    return "" if number(low) is None or number(high) is None else f"{percent(low)} to {percent(high)}"
 
 
 def interval(low: object, high: object) -> str:

@@ -46,6 +46,31 @@ SCOPE: Mapping[str, str] = {
 }
 """Counts that say how much was scored. `{one|many}` agrees with the count."""
 
+ROLE_SCOPE: Mapping[str, str] = {
+    "n_pictures": "{picture|pictures} with a scored frame",
+    "n_frames": "{frame|frames} scored",
+    "n_person_frames": "of these: {a person|persons}",
+    "n_object_frames": "of these: {an object|objects}",
+    "n_verb_frames": "of these: {the verb|verbs} of a person–object pair",
+    "n_roles": "{role|roles} in the scored frames",
+    "n_several_values": "of these: with more than one annotated value",
+}
+
+ROLE_SKIPPED: Mapping[str, str] = {
+    "n_missing_frames": "{frame that the predictions lack; its|frames that the predictions lack; their} roles are wrong",
+    "n_missing_roles": "{role|roles} without a predicted value, those of missing frames too; wrong",
+    "n_wrong_verbs": "verb {frame|frames} whose verb was not predicted",
+    "n_no_verb": "of these: without any predicted verb",
+    "n_extra_roles": "predicted {role that its frame|roles that their frames} in the annotation {does|do} not have; ignored",
+    "n_several_predicted": "{role|roles} with more than one predicted value; any of them counts",
+    "n_empty_frames": "annotated {frame|frames} without a role; left out",
+    "n_extra_verb_frames": "further annotated verb {frame|frames} of a pair; only the first is scored",
+    "n_extra_predicted": "further predicted verb {frame|frames} of a pair; only the first counts",
+    "n_unknown_frames": "predicted {frame|frames} that the annotation does not have; left out",
+    "n_invalid": "faulty {row or role|rows and roles} of the input; left out",
+}
+"""The same for role values."""
+
 SKIPPED: Mapping[str, str] = {
     "n_empty": (
         "{picture|pictures} with two or more objects and no scored relation "
@@ -125,9 +150,11 @@ class Counts:
     scope: Mapping[str, str]
     skipped: Mapping[str, str]
     verb: str
+    noun: str = "relation"
 
 
 RELCLIP_COUNTS = Counts(SCOPE, SKIPPED, "scored")
+ROLE_COUNTS = Counts(ROLE_SCOPE, ROLE_SKIPPED, "scored", "frame")
 THETA_COUNTS = Counts(THETA_SCOPE, THETA_SKIPPED, "ranked")
 
 THETA_NAMES: Mapping[str, str] = {

@@ -1,14 +1,14 @@
 """SVG2 temporal accuracy: the public function, from predicted and annotated video graphs to the result."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sgeval.errors import InvalidInput, SgevalError, shown
-from sgeval.judges import DEFAULT_JUDGE, make_judge
+from sgeval.judges import JudgeLike, make_judge
 from sgeval.judges.labels import Identical
-from sgeval.judges.verdicts import Judge, Pair, Verdict
+from sgeval.judges.verdicts import Judge
 from sgeval.matching import Missing, align
 from sgeval.options import check_limit
 from sgeval.readers.answers import ANSWER, with_own_ids
@@ -32,8 +32,6 @@ from sgeval.temporal.options import (
 from sgeval.temporal.result import summarise
 from sgeval.temporal.rows import Rows
 from sgeval.validation import OnInvalid, Parsed, parse_graphs
-
-JudgeLike = str | Judge | Callable[[Sequence[Pair]], Sequence[Verdict]]
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ def score_parsed(
 ) -> Scoring:
     """The same for graphs that have passed the border."""
     check_limit(limit)
-    chosen = make_judge(DEFAULT_JUDGE if judge is None else judge)
+    chosen = make_judge(judge)
     pairs = paired(predictions, references, limit, options)
     rows = rows_of(pairs, chosen, options)
     n_invalid = predictions.n_invalid + references.n_invalid

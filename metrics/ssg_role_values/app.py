@@ -1,0 +1,167 @@
+"""The Space of the role values: paste annotated and predicted frames, or questions with answers, and read what is right."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+import sgeval
+from sgeval import strict_json
+from sgeval.errors import SgevalError
+
+HERE = Path(__file__).parent
+MAX_TEXT = 200_000
+PERSON = {"frame_id": "v1/3", "kind": "person", "subject_id": 0, "roles": [{"role": "pose", "value": "sitting"}]}
+OBJECT = {"frame_id": "v1/3", "kind": "object", "object_id": 1}
+CONTACT = {
+    "frame_id": "v1/3",
+    "kind": "verb",
+    "subject_id": 0,
+    "object_id": 1,
+    "roles": [{"role": "tool", "value": "hand"}, {"role": "place", "value": "desk"}],
+}
+GOLD: list[dict[str, Any]] = [
+    PERSON,
+    {**OBJECT, "roles": [{"role": "color", "value": "red"}, {"role": "material", "values": ["glass", "plastic"]}]},
+    {**CONTACT, "verb": "hold"},
+]
+SAID: list[dict[str, Any]] = [
+    PERSON,
+    {**OBJECT, "roles": [{"role": "color", "value": "blue"}, {"role": "material", "value": "glass"}]},
+    {**CONTACT, "verb": "wipe"},
+]
+QUESTIONS: list[dict[str, Any]] = [
+    {"question_id": 1, "task": "verb", "options": ["hold", "wipe", "touch"], "answer": "hold"},
+    {"question_id": 2, "task": "place", "options": ["desk", "kitchen"], "answer": 1},
+]
+ANSWERS: list[dict[str, Any]] = [{"question_id": 1, "answer": 0}, {"question_id": 2, "answer": "desk"}]
+SCORES = (
+    "value",
+    "value_two",
+    "value_two_ceiling",
+    "value_all",
+    "role_accuracy",
+    "per_role_value",
+    "per_role_value_all",
+)
+KINDS = ("", "person_", "object_", "verb_")
+
+Table = list[list[Any]]
+
+
+def one_a_line(rows: list[dict[str, Any]]) -> str:
+    """Rows as JSON Lines."""
+    return "\n".join(json.dumps(row) for row in rows)
+
+
+def parsed(text: str, what: str) -> list[Any]:
+    """The rows of JSON Lines, or of a JSON list."""
+    if len(text) > MAX_TEXT:
+        raise SgevalError(f"{what}: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
+    if text.lstrip().startswith("["):
+        found: list[Any] = strict_json.parse(text, what)
+        return found
+    return [
+        strict_json.parse(line, f"{what}, line {number}")
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip()
+    ]
+
+
+def score_frames(said: str, gold: str, setting: str) -> tuple[Table, Table, dict[str, Any]]:
+    """The scores by kind of frame, one row a role of each frame, and the flat result."""
+    try:
+        rows = parsed(said, "predictions"), parsed(gold, "references")
+        result = sgeval.ssg_role_values(*rows, verb_setting=setting, return_items=True)  # type: ignore[arg-type]
+    except SgevalError as fault:
+        raise gr.Error(str(fault), duration=None) from None
+    table = [[name, *(shown(result[f"{kind}{name}"]) for kind in KINDS)] for name in SCORES]
+    table.append(["verb_accuracy", "", "", "", shown(result["verb_accuracy"])])
+    frames = [row for item in result["items"] for row in _rows(item)]
+    return table, frames, {key: value for key, value in result.items() if not isinstance(value, list)}
+
+
+def _rows(item: dict[str, Any]) -> Table:
+    """The roles of a frame, each with what is annotated, predicted, and whether it counts."""
+    ids = " and ".join(str(each) for each in (item["subject_id"], item["object_id"]) if each is not None)
+    frame = " ".join(filter(None, (item["frame_id"], item["kind"], ids)))
+    if item["kind"] == "verb":
+        frame += f": {item['verb']}, predicted {item['predicted_verb'] or 'nothing'}"
+    if item["status"] != "scored":
+        return [[frame, "", "", "", item["reason"]]]
+    return [
+        [
+            frame,
+            role["role"],
+            " or ".join(role["gold"]),
+            " or ".join(role["predicted"]),
+            "yes" if role["right"] else "no",
+        ]
+        for role in item["roles"]
+    ]
+
+
+def shown(value: float | None) -> str:
+    """A score with two decimals; a dash where there is none."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def score_choices(said: str, gold: str) -> tuple[dict[str, Any], Table]:
+    """The flat result of multiple choice, and one row a question."""
+    try:
+        rows = parsed(said, "predictions"), parsed(gold, "references")
+        result = sgeval.ssg_role_values(*rows, config="vqa", return_items=True)
+    except SgevalError as fault:
+        raise gr.Error(str(fault), duration=None) from None
+    keys = ("question_id", "task", "answer", "predicted", "verdict")
+    items = [["" if item[key] is None else str(item[key]) for key in keys] for item in result["items"]]
+    return {key: value for key, value in result.items() if not isinstance(value, list)}, items
+
+
+def build() -> Any:
+    """The page."""
+    with gr.Blocks(title="SSG role values") as page:
+        gr.Markdown(
+            "# SSG role values\nAre the role values of persons, objects and the verbs between them right? Percent, higher is "
+            "better. A verb frame with a wrong verb has no role right (top-1)."
+        )
+        with gr.Tab("Role values"):
+            with gr.Row():
+                gold_box = gr.Code(
+                    value=one_a_line(GOLD), language="json", label="Annotated frames, one a line", lines=6
+                )
+                said_box = gr.Code(value=one_a_line(SAID), language="json", label="Predicted frames", lines=6)
+            with gr.Row():
+                setting_box = gr.Radio(["top1", "gold"], value="top1", label="Verb setting")
+                button = gr.Button("Score", variant="primary")
+            table_box = gr.Dataframe(headers=["score", "all", "person", "object", "verb"], label="Scores")
+            frames_box = gr.Dataframe(
+                headers=["frame", "role", "annotated", "predicted", "right"], label="Roles", wrap=True
+            )
+            with gr.Accordion("All keys", open=False):
+                result_box = gr.JSON(label="Result")
+        with gr.Tab("Multiple choice"):
+            with gr.Row():
+                asked_box = gr.Code(
+                    value=one_a_line(QUESTIONS), language="json", label="Questions, one a line", lines=4
+                )
+                answer_box = gr.Code(value=one_a_line(ANSWERS), language="json", label="Answers", lines=4)
+            choice_button = gr.Button("Score", variant="primary")
+            choice_result = gr.JSON(label="Result")
+            choice_items = gr.Dataframe(
+                headers=["question", "task", "right answer", "answer", "verdict"], label="Questions"
+            )
+        inputs, outputs = [said_box, gold_box, setting_box], [table_box, frames_box, result_box]
+        asked, told = [answer_box, asked_box], [choice_result, choice_items]
+        button.click(score_frames, inputs, outputs)
+        choice_button.click(score_choices, asked, told)
+        page.load(score_frames, inputs, outputs)
+        page.load(score_choices, asked, told)
+        with gr.Accordion("Card", open=False):
+            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+    return page
+
+
+if __name__ == "__main__":
+    build().launch()

@@ -1,0 +1,58 @@
+"""What judging came to: verdicts by how they came about, calls, tokens, money, and who answered."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Tally:
+    """Counts of a judge since it was made.
+
+    `judged` are pairs with a verdict, `cached` those of them that were there before, `repaired` those that were understood
+    only after the answer was mended or asked for again, `unjudged` the rest by reason. `voided` counts batches whose known
+    pairs came back wrong, `swapped` second looks, `disagreed` verdicts that differ from one that another process had
+    stored first, `damaged` stored verdicts that failed their check and were asked for again. `usd` is None where no price
+    is known. `stopped` says why no more was asked, if so.
+    """
+
+    judged: int = 0
+    cached: int = 0
+    repaired: int = 0
+    unjudged: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    retried: int = 0
+    voided: int = 0
+    swapped: int = 0
+    disagreed: int = 0
+    damaged: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    usd: float | None = None
+    models: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Verdicts by the model and the fingerprint that the server gave."""
+    stopped: str = ""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether verdicts come from more than one model."""
+        return len(self.models) > 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts as JSON takes them.
+
+        >>> tally = Tally(judged=3, unjudged=Counter({"refused": 1}))
+        >>> tally.as_dict()["unjudged"], tally.as_dict()["mixed_judge"]
+        ({'refused': 1}, False)
+        """
+        plain = {name: value for name, value in vars(self).items() if name not in ("unjudged", "models")}
+        models = [
+            {"model": model, "fingerprint": mark, "verdicts": n} for (model, mark), n in sorted(self.models.items())
+        ]
+        return {
+            **plain,
+            "unjudged": dict(sorted(self.unjudged.items())),
+            "models": models,
+            "mixed_judge": self.is_mixed,
+        }

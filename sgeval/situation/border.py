@@ -1,0 +1,280 @@
+"""The border of the role values: rows are checked once, all faults are listed, and what comes out is trusted."""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
+
+from sgeval.errors import InvalidInput, SgevalError, one_line, shown
+from sgeval.records import SceneGraph
+from sgeval.roles import KINDS
+from sgeval.situation.graphs import rows_of_graph
+from sgeval.validation import OnInvalid, parse_graphs
+
+ROW_KEYS = ("frame_id", "kind", "subject_id", "object_id", "verb", "roles")
+ROLE_KEYS = ("role", "value", "values")
+_ROW_KEYS = frozenset(ROW_KEYS)
+ID = "an id (a text or a whole number)"
+VALUE = "a value (a text or a whole number)"
+
+Key = tuple[str, str, str | None, str | None]
+"""What rows are matched by: frame_id, kind, subject_id, object_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One frame of one side, checked."""
+
+    key: Key
+    verb: str | None
+    roles: Mapping[str, tuple[str, ...]]
+    """Distinct values by role, in the row's order; none where a prediction gives none."""
+    index: int
+    """Position of the row, or of the graph that it comes from, in the input."""
+
+
+@dataclass
+class Side:
+    """The rows of one side."""
+
+    rows: list[Row] = field(default_factory=list)
+    n_invalid: int = 0
+    """Rows and roles left out under `on_invalid="skip"`."""
+    dropped: set[Key] = field(default_factory=set)
+    """The keys of rows that were left out whole, as far as they have one."""
+    faults: list[str] = field(default_factory=list)
+
+
+def parse_side(
+    given: Iterable[Any], label: str, on_invalid: OnInvalid = "error", *, is_predicted: bool = False
+) -> Side:
+    """Rows, or scene graphs (rows of the prediction file, records of a reader, rows of a data set), checked.
+
+    `is_predicted`: verbs and values may be null. Raises `InvalidInput` with all faults when `on_invalid="error"` and
+    there is one; else the smallest faulty part (a role, a row) is left out and counted. Of two rows of one person or
+    object the first stays; a pair may have several verb frames.
+    """
+    rows = _listed(given, label)
+    side = Side()
+    if rows and _is_graph(rows[0]):
+        indexed = _rows_of_graphs(side, rows, label, on_invalid, is_predicted)
+    else:
+        indexed = enumerate(rows)
+    _add_rows(side, indexed, label, is_predicted)
+    refuse_doubles(side, label)
+    if side.faults and on_invalid == "error":
+        raise InvalidInput(label, side.faults)
+    return side
+
+
+def _listed(given: Any, label: str) -> list[Any]:
+    if hasattr(given, "to_pylist"):  # a table of pyarrow
+        given = given.to_pylist()
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise SgevalError(f"{label}: expected a list of rows or of scene graphs, got {shown(given)}")
+    return list(given)
+
+
+def _is_graph(row: Any) -> bool:
+    return isinstance(row, SceneGraph) or (isinstance(row, Mapping) and "image_id" in row and "kind" not in row)
+
+
+def _rows_of_graphs(
+    side: Side, given: Sequence[Any], label: str, on_invalid: OnInvalid, is_predicted: bool
+) -> Iterable[tuple[int, Any]]:
+    """Position and plain row of each row of the graphs. Records are trusted; other rows pass the border of graphs."""
+    graphs: Sequence[SceneGraph] = [row for row in given if isinstance(row, SceneGraph)]
+    positions: Sequence[int] = range(len(given))
+    if len(graphs) < len(given):
+        parsed = parse_graphs(given, label, on_invalid=on_invalid)
+        for words in parsed.warnings:
+            warnings.warn(words, stacklevel=5)
+        graphs, positions = parsed.scenes, parsed.positions
+        side.n_invalid += parsed.n_invalid
+    for graph, position in zip(graphs, positions, strict=True):
+        for row in rows_of_graph(graph, is_predicted=is_predicted):
+            yield position, row
+
+
+def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], label: str, is_predicted: bool) -> None:
+    unknown: Counter[str] = Counter()
+    known: set[str] = set()
+    for index, plain in rows:
+        check = _Check(f"{label}[{index}]", known, is_predicted)
+        row = check.row(plain, index)
+        unknown.update(check.unknown)
+        side.faults += check.faults
+        if row is None:
+            side.n_invalid += 1
+            if check.key is not None:
+                side.dropped.add(check.key)
+        else:
+            side.n_invalid += check.n_lost
+            side.rows.append(row)
+    for key, count in unknown.items():
+        warnings.warn(_unknown_key(label, key, count), stacklevel=5)
+
+
+class _Check:
+    """The checks of one row. `known` holds texts that were found sound before."""
+
+    def __init__(self, place: str, known: set[str], is_predicted: bool) -> None:
+        self.place, self.known, self.is_predicted = place, known, is_predicted
+        self.faults: list[str] = []
+        self.unknown: list[str] = []
+        self.key: Key | None = None
+        self.n_lost = 0
+
+    def row(self, plain: Any, index: int) -> Row | None:
+        """The row, without its faulty roles; nothing where the row itself is at fault."""
+        if not isinstance(plain, Mapping):
+            self.fault("", "a row {frame_id, kind, subject_id, object_id, verb, roles}", plain)
+            return None
+        if not plain.keys() <= _ROW_KEYS:
+            self.unknown += [str(key) for key in plain if key not in ROW_KEYS]
+        kind = plain.get("kind")
+        if kind not in KINDS:
+            self.fault_at(plain, "kind", "person, object or verb")
+        is_verb = kind == "verb"
+        frame_id = self.needed(plain, "frame_id", ID)
+        ask = self.needed if is_verb else self.optional
+        subject_id, object_id = (ask(plain, name, ID) for name in ("subject_id", "object_id"))
+        verb = None
+        if is_verb:
+            verb = (self.optional if self.is_predicted else self.needed)(plain, "verb", "a verb")
+        elif kind in KINDS and plain.get("verb") is not None:
+            self.fault_at(plain, "verb", "null where the kind is not verb")
+        if not self.faults and frame_id is not None:
+            self.key = (frame_id, str(kind), subject_id, object_id)
+        listed = plain.get("roles")
+        if not isinstance(listed, (list, tuple)):
+            self.fault_at(plain, "roles", "a list of {role, value}")
+            return None
+        roles = self.roles(listed)
+        return Row(self.key, verb, roles, index) if self.key is not None else None
+
+    def roles(self, given: Sequence[Any]) -> dict[str, tuple[str, ...]]:
+        """The sound roles with their values."""
+        found: dict[str, tuple[str, ...]] = {}
+        known = self.known
+        for number, item in enumerate(given):
+            if type(item) is dict and len(item) == 2:  # the common form, found sound at a glance
+                role, value = item.get("role"), item.get("value")
+                if type(role) is str and type(value) is str and role in known and value in known and role not in found:
+                    found[role] = (value,)
+                    continue
+            before = len(self.faults)
+            where = f".roles[{number}]"
+            if not isinstance(item, Mapping):
+                self.fault(where, "a role {role, value}", item)
+            else:
+                self.unknown += [f"roles[…].{key}" for key in item if key not in ROLE_KEYS]
+                name = self.needed(item, "role", "the name of a role", where)
+                if name in found:
+                    expected = "each role once (several values of one stand in a list under values)"
+                    self.fault(f"{where}.role", expected, name)
+                values = self.values(item, where)
+                if len(self.faults) == before and name is not None:
+                    found[name] = values
+            self.n_lost += len(self.faults) > before
+        return found
+
+    def values(self, item: Mapping[str, Any], where: str) -> tuple[str, ...]:
+        """The distinct values of a role; none where a prediction gives none."""
+        many = item.get("values")
+        if many is None:
+            value = (self.optional if self.is_predicted else self.needed)(item, "value", VALUE, where)
+            return () if value is None else (value,)
+        if item.get("value") is not None:
+            self.fault(where, "value or values, not both", dict(item))
+        elif isinstance(many, (str, bytes)) or not isinstance(many, Sequence):
+            self.fault(f"{where}.values", "a list of values", many)
+        elif not many and not self.is_predicted:
+            self.fault(f"{where}.values", "at least one value", many)
+        else:
+            texts = [(value, self.text(value)) for value in many]
+            for number, (value, text) in enumerate(texts):
+                if text is None:
+                    self.fault(f"{where}.values[{number}]", VALUE, value)
+            return tuple(dict.fromkeys(text for _, text in texts if text is not None))
+        return ()
+
+    def needed(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> str | None:
+        """The text under a key that has to be there."""
+        text = self.text(plain.get(name))
+        if text is None:
+            self.fault_at(plain, name, expected, where)
+        return text
+
+    def optional(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> str | None:
+        """The text under a key that may be absent or null."""
+        return None if plain.get(name) is None else self.needed(plain, name, f"{expected}, or null", where)
+
+    def text(self, value: Any) -> str | None:
+        """A text that is not blank, or a whole number as a text; nothing where it is neither."""
+        if type(value) is str and value in self.known:
+            return value
+        if isinstance(value, str):
+            if not value.strip() or not _is_whole(value):
+                return None
+            self.known.add(str(value))
+            return str(value)
+        is_number = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+        return str(int(value)) if is_number or (isinstance(value, float) and value.is_integer()) else None
+
+    def fault_at(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> None:
+        """A fault of what stands, or does not, under a key."""
+        got = shown(plain[name]) if name in plain else "nothing"
+        self.faults.append(f"{self.place}{where}.{name}: expected {expected}, got {got}")
+
+    def fault(self, where: str, expected: str, got: object) -> None:
+        """A fault of a whole part."""
+        self.faults.append(f"{self.place}{where}: expected {expected}, got {shown(got)}")
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text can be written to a file: half of a surrogate pair cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def refuse_doubles(side: Side, label: str) -> None:
+    """A second row of a person or an object is a fault, and left out."""
+    first: dict[Key, int] = {}
+    kept = []
+    for row in side.rows:
+        if row.key in first and row.key[1] != "verb":
+            expected = f"each person and object once, got {told(row.key)} again"
+            side.faults.append(f"{label}[{row.index}]: expected {expected} (first in {label}[{first[row.key]}])")
+            side.n_invalid += 1
+        else:
+            first.setdefault(row.key, row.index)
+            kept.append(row)
+    side.rows = kept
+
+
+def told(key: Key) -> str:
+    """A key in words.
+
+    >>> told(("f1", "verb", "0", "2")), told(("f1", "person", None, None))
+    ('the verb of "0" and "2" in frame "f1"', 'the person in frame "f1"')
+    """
+    frame_id, kind, *ids = key
+    there = [shown(each) for each in ids if each is not None]
+    whose = f" of {' and '.join(there)}" if kind == "verb" else "".join(f" {each}" for each in there)
+    return f"the {kind}{whose} in frame {shown(frame_id)}"
+
+
+def _unknown_key(label: str, key: str, count: int) -> str:
+    own, known = (key.rpartition(".")[2], ROLE_KEYS) if key.startswith("roles[…].") else (key, ROW_KEYS)
+    near = get_close_matches(own, known, n=1, cutoff=0.5)
+    hint = f"; the nearest known key is {shown(near[0])}" if near else ""
+    return f"{label}[…].{one_line(key)}: unknown key, not looked at ({count} times){hint}"
