@@ -12,8 +12,8 @@ from sgeval.options import check_options, options_of
 from sgeval.spans import SpanEnd
 from sgeval.validation import OnInvalid
 
-METRIC = "svg2_temporal_accuracy"
-KEY = "triplet_accuracy"
+KEY = "svg2_temporal_accuracy"
+HEADLINE = "triplet_accuracy"
 KINDS = ("object", "attribute", "relation", "triplet")
 HEADLINE_THRESHOLD = 0.5  # paper 2, Table 2
 

@@ -1,25 +1,24 @@
 """SVG2 temporal accuracy: the public function, from predicted and annotated video graphs to the result."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sgeval.errors import InvalidInput, SgevalError, shown
 from sgeval.judges import JudgeLike, make_judge
-from sgeval.judges.labels import Identical
-from sgeval.judges.verdicts import Judge
+from sgeval.judges.labels import Identical, open_pairs
+from sgeval.judges.verdicts import Judge, Pair
 from sgeval.matching import Missing, align
 from sgeval.options import check_limit
 from sgeval.readers.answers import ANSWER, with_own_ids
 from sgeval.records import VideoGraph
 from sgeval.signature import signature
 from sgeval.spans import SpanEnd
-from sgeval.temporal.judging import judged
+from sgeval.temporal.judging import judged, pairs_of
 from sgeval.temporal.meeting import meet
 from sgeval.temporal.options import (
     KEY,
-    METRIC,
     Assignment,
     Average,
     Denominator,
@@ -43,6 +42,11 @@ class Scoring:
     judge: str
     signature: str
     key: str = KEY
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Nothing stands beside the tables."""
+        return {}
 
     def result(self, return_items: bool = False) -> dict[str, Any]:
         """The flat result."""
@@ -166,9 +170,21 @@ def score_parsed(
     pairs = paired(predictions, references, limit, options)
     rows = rows_of(pairs, chosen, options)
     n_invalid = predictions.n_invalid + references.n_invalid
-    parts = {"metric": METRIC, "judge": chosen.name, **options.signature()}
+    parts = {"metric": KEY, "judge": chosen.name, **options.signature()}
     line = signature(parts if limit is None else {**parts, "limit": int(limit)})
     return Scoring(replace(rows, n_invalid=n_invalid), options, chosen.name, line)
+
+
+def pairs_to_ask(
+    predictions: Iterable[Any], references: Iterable[Any], limit: int | None = None, options: Options | None = None
+) -> list[Pair]:
+    """The distinct pairs of labels that a judge would be asked, in the order of the alphabet."""
+    options = options or Options()
+    sides = [
+        parse_side(rows, label, options) for rows, label in ((predictions, "predictions"), (references, "references"))
+    ]
+    found = meet(paired(*sides, limit, options), options)
+    return open_pairs(pairs_of(found.items, found.matches))
 
 
 def rows_of(pairs: Sequence[tuple[VideoGraph | None, VideoGraph]], judge: Judge, options: Options) -> Rows:
