@@ -2,8 +2,8 @@
 
 `results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation or frame;
 `images.parquet` one row a picture (`videos.parquet` a video), where the metric looks at any; a metric may put more files
-beside them (θ its vocabulary); `progress.sqlite` is the journal of a run that is not complete. `results.json` is written last and whole and
-names the others by digest, so a folder that has it is complete, or says that it is not.
+beside them (θ its vocabulary); `progress.sqlite` is the journal of a run that is not complete. `results.json` is written
+last and whole and names the others by digest, so a folder that has it is complete, or says that it is not.
 """
 
 import hashlib

@@ -203,7 +203,7 @@ def ssg_role_values(
         print_json(run.result)
     else:
         show_role_values(run)
-    _tell_end(run, out, ("n_invalid", "n_unknown_frames"))
+    _tell_end(run, out, ("n_invalid", "n_unknown_frames"), run.result[run.headline] is None)
 
 
 @app.command("svg2_temporal_accuracy")
@@ -294,6 +294,7 @@ def svg2_temporal_accuracy(
     given = dict(locals())
     from sgeval.cli.files import TEMPORAL, Job, estimate, run_job
     from sgeval.cli.show import show_temporal
+    from sgeval.temporal import KINDS
 
     given["judge_options"] = flags.key_values(judge_option, "--judge-option") or None
     given |= {"thresholds": threshold or None, "levels": level or None}
@@ -307,7 +308,8 @@ def svg2_temporal_accuracy(
         print_json(run.result)
     else:
         show_temporal(run)
-    _tell_end(run, out, ("n_invalid", "n_unjudged_pairs"))
+    is_empty = all(run.result[f"{kind}_accuracy"] is None for kind in KINDS)
+    _tell_end(run, out, ("n_invalid", "n_unjudged_pairs"), is_empty)
 
 
 def _score(metric: "Metric", given: dict[str, Any]) -> None:
@@ -325,14 +327,15 @@ def _score(metric: "Metric", given: dict[str, Any]) -> None:
         print_json(run.result)
     else:
         show_results([run])
-    _tell_end(run, out, ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations"))
+    parts = ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations")
+    _tell_end(run, out, parts, run.result[run.headline] is None)
 
 
-def _tell_end(run: "Run", out: Path, parts: Sequence[str]) -> None:
-    """Say where the run is, and end with what it left out: `parts` are the counts of that."""
+def _tell_end(run: "Run", out: Path, parts: Sequence[str], is_empty: bool) -> None:
+    """Say where the run is, and end with what it left out: `parts` are the counts of that; `is_empty`: no score at all."""
     say(f"The run is in {out}; `sgeval report {out}` makes a page of it")
     left_out = {key: run.result[key] for key in parts if run.result.get(key)}
     if left_out:
         say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
-    if left_out or run.result[run.headline] is None:
+    if left_out or is_empty:
         raise typer.Exit(INCOMPLETE)

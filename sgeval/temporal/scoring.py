@@ -183,7 +183,7 @@ def pairs_to_ask(
     sides = [
         parse_side(rows, label, options) for rows, label in ((predictions, "predictions"), (references, "references"))
     ]
-    found = meet(paired(*sides, limit, options), options)
+    found = meet(paired(sides[0], sides[1], limit, options), options)
     return open_pairs(pairs_of(found.items, found.matches))
 
 
