@@ -60,7 +60,13 @@ def answers(gold):
 class TestSame:
     def test_as_the_core(self, metric, rows):
         predictions, references = rows
-        options = {"judge": "wordnet", "bootstrap": 20, "return_items": True, "thresholds": [0.1], "denominator": "predictions"}
+        options = {
+            "judge": "wordnet",
+            "bootstrap": 20,
+            "return_items": True,
+            "thresholds": [0.1],
+            "denominator": "predictions",
+        }
         module = metric.compute(predictions=predictions, references=references, **options)
         assert module == sgeval.svg2_temporal_accuracy(predictions, references, **options)
         assert 0 < module["relation_accuracy"] < 100 and module["n_videos"] == 12
@@ -93,7 +99,9 @@ class TestSame:
         module = metric.compute(predictions=[], references=[bare], judge="exact", missing="zero")
         assert module["object_accuracy"] == 0 and module["n_missing_videos"] == 1
         late = graph("w", ["dog", "cat"], [relation(0, "near", 1, (0, 1 / 3))], duration=1 / 3)
-        assert metric.compute(predictions=[bare, late], references=[bare, late], judge="exact")["relation_accuracy"] == 100
+        assert (
+            metric.compute(predictions=[bare, late], references=[bare, late], judge="exact")["relation_accuracy"] == 100
+        )
 
     def test_a_callable_and_open_verdicts(self, metric, rows):
         judge = judge_of({("object", "dog", "puppy"): None}, default="synonym")
@@ -221,5 +229,3 @@ def test_the_space_computes_its_examples():
         space.score("", "", "exact", "exclusive")
     assert space.parsed(json.dumps(space.SAID), "x") == space.SAID
     assert isinstance(space.build(), gradio.Blocks)
-
-

@@ -70,9 +70,7 @@ def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dic
         )
     except SgevalError as fault:
         raise gr.Error(str(fault), duration=None) from None
-    table = [
-        [kind, *(shown(result[f"{kind}_accuracy{ending}"]) for ending in ("", "_strict"))] for kind in KINDS
-    ]
+    table = [[kind, *(shown(result[f"{kind}_accuracy{ending}"]) for ending in ("", "_strict"))] for kind in KINDS]
     labels = {(item["video_id"], item["kind"], item["index"]): item["label"] for item in result["items"]}
     matches = [
         [

@@ -43,6 +43,7 @@ Examples:
     (100.0, 0.0)
 """
 
+
 class Svg2TemporalAccuracy(sgeval.hub.module.Module):
     """The `evaluate` face of `sgeval.svg2_temporal_accuracy`; the same numbers, exactly."""
 
@@ -70,9 +71,7 @@ class Svg2TemporalAccuracy(sgeval.hub.module.Module):
         videos, columns = sgeval.hub.videos.VIDEOS, {}
         for name, rows in (("predictions", predictions), ("references", references)):
             given = [] if rows is None else rows
-            columns[name] = sgeval.hub.columns.to_rows(
-                sgeval.temporal.scoring.parse_side(given, name, options), videos
-            )
+            columns[name] = sgeval.hub.columns.to_rows(sgeval.temporal.scoring.parse_side(given, name, options), videos)
         longest = max(map(len, columns.values()))
         common = {"with_references": references is not None, "skips": options.on_invalid == "skip"}
         for name, rows in columns.items():

@@ -17,7 +17,7 @@ from sgeval.temporal import hits
 from sgeval.temporal.hits import Hits, Key, Reading, State
 from sgeval.temporal.judging import form
 from sgeval.temporal.options import HEADLINE_THRESHOLD, KINDS, Options
-from sgeval.temporal.rows import Item, Match, Rows
+from sgeval.temporal.rows import Item, Match, Rows, VideoRow
 
 COUNTED = (
     "n_unknown_objects",
@@ -70,6 +70,7 @@ class States:
     """The states of items under every reading that is asked for, each worked out once."""
 
     def __init__(self, rows: Rows, options: Options) -> None:
+        self.videos: Sequence[VideoRow] = rows.videos
         self.items: Sequence[Item] = rows.items
         self.matches: Sequence[Match] = rows.matches
         self.options = options
