@@ -103,6 +103,11 @@ class TestSame:
             metric.compute(predictions=[bare, late], references=[bare, late], judge="exact")["relation_accuracy"] == 100
         )
 
+    def test_attributes_with_fewer_types_than_texts(self, metric):
+        row = graph("v", ["dog"], [], {0: ["brown", "small"]})
+        row["objects"][0]["attribute_types"] = ["colour"]
+        assert metric.compute(predictions=[row], references=[row], judge="exact")["n_attributes"] == 2
+
     def test_a_callable_and_open_verdicts(self, metric, rows):
         judge = judge_of({("object", "dog", "puppy"): None}, default="synonym")
         module = metric.compute(predictions=rows[0], references=rows[1], judge=judge)
@@ -129,7 +134,7 @@ class TestSame:
             metric.compute(predictions=[], references=[gold], judge="exact")
         with pytest.raises(SgevalError, match='did you mean "thresholds"'):
             metric.compute(predictions=[gold], references=[gold], threshold=0.1)
-        with pytest.raises(SgevalError, match='judge: expected one of exact.* did you mean "wordnet"'):
+        with pytest.raises(SgevalError, match=r'judge: expected one of exact.* did you mean "wordnet"'):
             metric.compute(predictions=[gold], references=[gold], judge="wordnett")
         with pytest.raises(SgevalError, match="config: expected one of svg2_temporal_accuracy"):
             evaluate.load(sgeval.path("svg2_temporal_accuracy"), "lenient")

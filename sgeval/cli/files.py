@@ -122,6 +122,10 @@ def judge_of(job: Job) -> Judge:
     """The judge that the settings name. What a language model says is kept in the run folder, unless `cache` names another:
     the same command, given again, goes on where it stopped."""
     name, options = job.settings.get("judge"), dict(job.settings.get("judge_options") or {})
+    if "api_key" in options:  # options stand in the results
+        raise SgevalError(
+            "judge_options: expected no api_key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)"
+        )
     if isinstance(name, str) and "/" in name and not name.startswith(PREFIX):
         options.setdefault("cache", job.out / VERDICTS)
     return make_judge(name, **options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgeval.cli import flags
-from sgeval.cli.ending import INCOMPLETE, ends_well, print_json, resumable, say
+from sgeval.cli.ending import AGAIN, INCOMPLETE, ends_well, print_json, resumable, say
 
 if TYPE_CHECKING:
     from sgeval.cli.scoring import Metric
@@ -302,7 +302,7 @@ def svg2_temporal_accuracy(
     if dry_run:
         print_json(estimate(job))
         return
-    with resumable():
+    with resumable(AGAIN):
         run = run_job(job, overwrite=overwrite)
     if as_json:
         print_json(run.result)

@@ -227,7 +227,9 @@ def judge(result: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 def categories(run: Run) -> list[tuple[str, list[int]]]:
     """Of each kind of label: how many distinct pairs have each category, and none."""
-    counts = Counter((kind, match.category) for (kind, _, _), match in label_pairs(run.rows).items())
+    counts = Counter[tuple[str, str | None]](
+        (kind, match.category) for (kind, _, _), match in label_pairs(run.rows).items()
+    )
     names = {"object": "Objects", "attribute": "Attributes", "relation": "Predicates"}
     return [(name, [counts[kind, category] for category in (*CATEGORY_WORDS, None)]) for kind, name in names.items()]
 

@@ -156,11 +156,11 @@ TEMPORAL_SCOPE: Mapping[str, str] = {
 }
 
 TEMPORAL_SKIPPED: Mapping[str, str] = {
-    "n_missing_videos": "{video that the predictions lack; all of it is|videos that the predictions lack; all of them are} wrong",
+    "n_missing_videos": "{video that the predictions lack|videos that the predictions lack}; all in {it|them} is wrong",
     "n_unknown_objects": "predicted {id|ids} of objects that the annotation does not have",
-    "n_beyond_clip": "{span that reaches|spans that reach} past the ends of {its|their} video, on either side; kept as {it is|they are}",
-    "n_inverted": "predicted {span that ends before it starts; it overlaps|spans that end before they start; they overlap} with nothing",
-    "n_zero_length": "annotated {relation whose spans have|relations whose spans have} no length; equal only to the same instants",
+    "n_beyond_clip": "{span that reaches|spans that reach} past the ends of {its|their} video, on either side; kept as read",
+    "n_inverted": "predicted {span that ends before it starts|spans that end before they start}; no overlap with anything",
+    "n_zero_length": "annotated {relation|relations} whose spans have no length; equal to the same instants only",
     "n_without_span": "{relation|relations} without a span, on either side",
     "n_not_given": "annotated {object|objects} that the model was not given; left out with {its|their} relations",
     "n_other_level": "annotated {object|objects} of another level; left out with {its|their} relations",

@@ -6,6 +6,7 @@ ids, -1 being the camera. Labels are not judged here, time is.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -113,7 +114,7 @@ def _attributes(key: str, side: Side, objects: Sequence[Object]) -> list[Item]:
     found = [
         (item.id, label, kind)
         for item in objects
-        for label, kind in zip(item.attributes, item.attribute_types or (None,) * len(item.attributes), strict=False)
+        for label, kind in zip(item.attributes, chain(item.attribute_types or (), repeat(None)), strict=False)
     ]
     return [
         Item(key, side, "attribute", number, owner, owner, label, kind)
