@@ -15,8 +15,19 @@ if TYPE_CHECKING:
     from sgeval.hub.data import load_dataset, register
     from sgeval.relclip import relclipscore
     from sgeval.situation import ssg_role_values
+    from sgeval.temporal import svg2_temporal_accuracy
 
-__all__ = ["__version__", "load", "load_dataset", "path", "register", "relclipscore", "ssg_role_values", "theta"]
+__all__ = [
+    "__version__",
+    "load",
+    "load_dataset",
+    "path",
+    "register",
+    "relclipscore",
+    "ssg_role_values",
+    "svg2_temporal_accuracy",
+    "theta",
+]
 
 _HOMES = {
     "load": "sgeval.hub",
@@ -25,6 +36,7 @@ _HOMES = {
     "register": "sgeval.hub.data",
     "relclipscore": "sgeval.relclip",
     "ssg_role_values": "sgeval.situation",
+    "svg2_temporal_accuracy": "sgeval.temporal",
     "theta": "sgeval.alignment",
 }
 

@@ -1,9 +1,9 @@
 """Run folders: what a scoring run leaves behind, and how it is read again.
 
 `results.json` holds the result, its options and what it was made from; `items.parquet` one row a relation or frame;
-`images.parquet` one row a picture, where the metric looks at any; a metric may put more files beside them (θ its
-vocabulary); `progress.sqlite` is the journal of a run that is not complete. `results.json` is written last and whole and
-names the others by digest, so a folder that has it is complete, or says that it is not.
+`images.parquet` one row a picture (`videos.parquet` a video), where the metric looks at any; a metric may put more files
+beside them (θ its vocabulary); `progress.sqlite` is the journal of a run that is not complete. `results.json` is written
+last and whole and names the others by digest, so a folder that has it is complete, or says that it is not.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
-from sgeval import __version__, alignment, relclip, situation, strict_json
+from sgeval import __version__, alignment, relclip, situation, strict_json, temporal
 from sgeval.errors import SgevalError, one_of
 from sgeval.files import atomic_write
 from sgeval.options import options_of
@@ -34,8 +34,8 @@ class Scoring(Protocol):
     """A metric's rows, with what is needed to summarise them."""
 
     @property
-    def rows(self) -> Rows[Any]:
-        """One row a relation, one a picture."""
+    def rows(self) -> Any:
+        """What `FORMS` says of the metric's rows."""
 
     @property
     def options(self) -> Any:
@@ -57,17 +57,39 @@ class Scoring(Protocol):
 class Form:
     """What the runs of a metric are made of."""
 
-    item: type[Any]
     options: type[Any]
     headline: str
     """The key of the headline."""
-    with_pictures: bool = True
+    tables: Mapping[str, tuple[str, type[Any]]]
+    """By file: the field of the rows that it holds, and what a row of it is."""
+    rows: type[Any] = Rows
+    """The dataclass of all of them; its other fields are plain and stand in `results.json`."""
+
+    @property
+    def border(self) -> tuple[str, ...]:
+        """The fields of the rows that are no table."""
+        held = {field for field, _ in self.tables.values()}
+        return tuple(item.name for item in fields(self.rows) if item.name not in held)
+
+
+def _of_pictures(item: type[Any]) -> dict[str, tuple[str, type[Any]]]:
+    return {ITEMS: ("items", item), IMAGES: ("images", ImageRow)}
 
 
 FORMS = {
-    **{key: Form(relclip.Item, relclip.Options, key) for key in relclip.KEYS.values()},
-    alignment.KEY: Form(alignment.Item, alignment.Options, alignment.KEY),
-    situation.KEY: Form(situation.FrameRow, situation.Options, situation.HEADLINE, with_pictures=False),
+    **{key: Form(relclip.Options, key, _of_pictures(relclip.Item)) for key in relclip.KEYS.values()},
+    alignment.KEY: Form(alignment.Options, alignment.KEY, _of_pictures(alignment.Item)),
+    situation.KEY: Form(situation.Options, situation.HEADLINE, {ITEMS: ("items", situation.FrameRow)}),
+    temporal.KEY: Form(
+        temporal.Options,
+        temporal.HEADLINE,
+        {
+            ITEMS: ("items", temporal.Item),
+            "matches.parquet": ("matches", temporal.Match),
+            "videos.parquet": ("videos", temporal.VideoRow),
+        },
+        temporal.Rows,
+    ),
 }
 """By the metric's name in `results.json`."""
 
@@ -84,7 +106,8 @@ class Run:
     """The metric's own options."""
     inputs: dict[str, Any]
     versions: dict[str, str]
-    rows: Rows[Any]
+    rows: Any
+    """The metric's own rows."""
 
     @property
     def headline(self) -> str:
@@ -106,10 +129,8 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
     result = scoring.result()
     folder.mkdir(parents=True, exist_ok=True)
     rows, form = scoring.rows.in_order(), FORMS[scoring.key]
-    pictures = {IMAGES: _new_table(folder / IMAGES, rows.images, ImageRow)} if form.with_pictures else {}
     beside = {
-        ITEMS: _new_table(folder / ITEMS, rows.items, form.item),
-        **pictures,
+        **{file: _new_table(folder / file, getattr(rows, field), row) for file, (field, row) in form.tables.items()},
         **{file: _new_file(folder / file, text) for file, text in scoring.files.items()},
     }
     whole = {
@@ -118,7 +139,7 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
         "metric": scoring.key,
         "result": result,
         "options": asdict(scoring.options),
-        "border": {"n_invalid": rows.n_invalid, "with_references": rows.with_references},
+        "border": {name: getattr(rows, name) for name in form.border},
         "inputs": dict(inputs),
         "versions": versions(),
         "files": {name: describe_file(path)["sha256"] for name, path in beside.items()},
@@ -142,14 +163,9 @@ def read_run(folder: str | Path) -> Run:
             raise SgevalError(f"{folder / RESULTS}: expected format {FORMAT}, got {whole['format']}")
         one_of(f"{folder / RESULTS}: metric", whole["metric"], FORMS)
         form = FORMS[whole["metric"]]
-        tables = (ITEMS, IMAGES) if form.with_pictures else (ITEMS,)
-        _check_files(folder, whole["files"], tables)
-        rows: Rows[Any] = Rows(
-            _read_table(folder / IMAGES, ImageRow) if form.with_pictures else (),
-            _read_table(folder / ITEMS, form.item),
-            whole["border"]["n_invalid"],
-            whole["border"]["with_references"],
-        )
+        _check_files(folder, whole["files"], tuple(form.tables))
+        tables = {field: _read_table(folder / file, row) for file, (field, row) in form.tables.items()}
+        rows = form.rows(**tables, **{name: whole["border"][name] for name in form.border})
         options: Any = options_of(form.options, whole["options"])
         head = (str(whole["name"]), str(whole["metric"]), dict(whole["result"]))
         return Run(folder, *head, options, dict(whole["inputs"]), dict(whole["versions"]), rows)

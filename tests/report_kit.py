@@ -79,7 +79,7 @@ class Page(HTMLParser):
 
 
 TAGS = re.compile(
-    "html|head|meta|title|style|body|header|section|h[123]|p|div|span|strong|b|br|bdi|code|details|summary|ul|li|figure"
+    "html|head|meta|title|style|body|header|section|h[1234]|p|div|span|strong|b|br|bdi|code|details|summary|ul|li|figure"
     "|figcaption|table|thead|tbody|tr|th|td|a|svg|image|path|rect|line|polygon|text"
 )
 

@@ -39,6 +39,9 @@ def here(tmp_path, monkeypatch):
     frame = re.findall(r"^A line is `(\{.*?\})`", README.read_text(encoding="utf-8"), re.MULTILINE)
     for name in ("said", "frames"):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(frame), encoding="utf-8")
+    video = re.findall(r"^A video is `(\{.*?\})`", README.read_text(encoding="utf-8"), re.MULTILINE)
+    for name in ("seen", "videos"):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(video), encoding="utf-8")
     (tmp_path / "photos").symlink_to(SCENES / "images")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -60,7 +63,12 @@ def test_python_snippets(here, page, metric):
 
 @pytest.mark.parametrize(
     ("first", "run"),
-    [("sgeval validate", "mine"), ("sgeval score theta", "theta"), ("sgeval score ssg_role_values", "values")],
+    [
+        ("sgeval validate", "mine"),
+        ("sgeval score theta", "theta"),
+        ("sgeval score ssg_role_values", "values"),
+        ("sgeval score svg2_temporal_accuracy", "videos"),
+    ],
 )
 def test_commands(here, first, run):
     """The README's own commands, one after the other."""

@@ -43,7 +43,13 @@ NEEDED = (
     "sgeval/metrics/ssg_role_values/README.md",
     "sgeval/metrics/ssg_role_values/app.py",
     "sgeval/metrics/ssg_role_values/requirements.txt",
+    *(
+        f"sgeval/metrics/svg2_temporal_accuracy/{name}"
+        for name in ("svg2_temporal_accuracy.py", "README.md", "app.py", "requirements.txt")
+    ),
+    "sgeval/schemas/video_answer.schema.json",
     "sgeval/report/theta.html",
+    "sgeval/report/temporal.html",
     "sgeval/report/role_values.html",
     "sgeval/judges/prompt-1.txt",
     "sgeval/benchmarks/demo_model/train.py",
@@ -97,6 +103,9 @@ assert lists.compute(predictions=[[0.2, 0.1, 0.05, 0.9]], references=[0])["theta
 frame = {"frame_id": "f", "kind": "object", "object_id": 1, "roles": [{"role": "tool", "value": "pen"}]}
 values = evaluate.load(sgeval.path("ssg_role_values"))
 assert values.compute(predictions=[frame], references=[frame])["value"] == 100
+video = {"video_id": "v", "objects": [{"id": 0, "category": "dog"}]}
+graphs = evaluate.load(sgeval.path("svg2_temporal_accuracy"))
+assert graphs.compute(predictions=[video], references=[video], judge="wordnet")["object_accuracy"] == 100
 from sgeval.hub.rows import builder_class
 import inspect
 assert inspect.getfile(builder_class("psg")).startswith(sys.argv[1])

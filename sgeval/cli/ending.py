@@ -19,6 +19,7 @@ from sgeval.errors import SgevalError, Unfinished
 
 BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 3, 130
 RESUME = "What was done is kept: the same command with --resume (without --overwrite) goes on from there."
+AGAIN = "What was judged is kept: the same command goes on from there."
 
 
 def ends_well(command: Callable[..., None]) -> Callable[..., None]:
@@ -44,7 +45,7 @@ def ends_well(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
+def resumable(how: str = RESUME) -> Iterator[None]:
     """A stretch of work that commits as it goes. SIGINT and SIGTERM stop it at the next step, a second one at once;
     both, and a disk or memory that is full, end with the way to go on."""
 
@@ -57,12 +58,12 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:  # the handlers stay: whoever asks twice wants to leave at once
-        say(f"sgeval: interrupted. {RESUME}")
+        say(f"sgeval: interrupted. {how}")
         raise typer.Exit(INTERRUPTED) from None
     except Unfinished as fault:
         _put_back(before)
         say(f"sgeval: {fault}")
-        say(RESUME)
+        say(how)
         raise typer.Exit(INCOMPLETE) from None
     except BaseException:
         _put_back(before)

@@ -46,6 +46,11 @@ FORMS = (
 )
 
 
+VIDEO_FORMS = (
+    "sgeval (default) or answers; or the data set whose folder is given: pvsg, vidor, vipseg, svg2_test, or NAME:CONFIG"
+)
+
+
 def key_values(given: list[str] | None, flag: str) -> dict[str, Any]:
     """The KEY=VALUE entries of a flag as keywords; a value that is JSON is taken as such.
 

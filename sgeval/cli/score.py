@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgeval.cli import flags
-from sgeval.cli.ending import INCOMPLETE, ends_well, print_json, resumable, say
+from sgeval.cli.ending import AGAIN, INCOMPLETE, ends_well, print_json, resumable, say
 
 if TYPE_CHECKING:
     from sgeval.cli.scoring import Metric
@@ -195,16 +195,121 @@ def ssg_role_values(
     --out runs/mine`
     """
     given = dict(locals())
+    from sgeval.cli.files import ROLE_VALUES, Job, run_job
     from sgeval.cli.show import show_role_values
-    from sgeval.cli.situation import SETTINGS, Job, run_job
 
-    settings = {key: given[key] for key in SETTINGS if given.get(key) is not None}
-    run = run_job(Job.make(predictions, references, out, settings, config), overwrite=overwrite)
+    run = run_job(Job.make(ROLE_VALUES, given), overwrite=overwrite)
     if as_json:
         print_json(run.result)
     else:
         show_role_values(run)
-    _tell_end(run, out, ("n_invalid", "n_unknown_frames"))
+    _tell_end(run, out, ("n_invalid", "n_unknown_frames"), run.result[run.headline] is None)
+
+
+@app.command("svg2_temporal_accuracy")
+@ends_well
+def svg2_temporal_accuracy(
+    predictions: Annotated[
+        Path, typer.Option(help="Predicted video graphs, or answers of a model, one a line.", show_default=False)
+    ],
+    references: Annotated[
+        Path,
+        typer.Option(
+            help="Annotated video graphs; with --references-format the folder of a data set.", show_default=False
+        ),
+    ],
+    out: flags.Out,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="wordnet (default), exact, embedding:MODEL, or provider/model of a language model."),
+    ] = None,
+    judge_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Option of a language model as KEY=VALUE: base_url, batch, concurrency, cache, max_cost …; repeatable."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Ask nothing: say how many pairs of labels would be asked, and the cost.")
+    ] = False,
+    format: Annotated[str | None, typer.Option(help=f"Form of the predictions: {flags.VIDEO_FORMS}.")] = None,
+    references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
+    split: flags.Split = None,
+    limit: Annotated[int | None, typer.Option(help="Score the first N references only.")] = None,
+    threshold: Annotated[
+        list[float] | None, typer.Option(help="tIoU to be above of, beside 0.5; repeatable.", show_default=False)
+    ] = None,
+    denominator: Annotated[
+        str | None, typer.Option(help="references (default), or predictions: precision too.")
+    ] = None,
+    average: Annotated[str | None, typer.Option(help="items (default: pooled) or video.")] = None,
+    assignment: Annotated[str | None, typer.Option(help="any (default) or one_to_one.")] = None,
+    ignore_direction: Annotated[
+        bool | None, typer.Option("--ignore-direction", help="Report the accuracy that ignores direction too.")
+    ] = None,
+    merge_same_predicate: Annotated[
+        bool | None, typer.Option("--merge-same-predicate", help="Predictions of a pair with equal predicates are one.")
+    ] = None,
+    strict: Annotated[str | None, typer.Option(help="judge (default), or string: equal strings alone.")] = None,
+    endpoint_match: Annotated[
+        str | None, typer.Option(help="Ends of strict triplets: lenient (default) or same.")
+    ] = None,
+    missing_interval: Annotated[
+        str | None, typer.Option(help="Relations without a span: whole (default) or fail.")
+    ] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(help="Level of objects that counts; repeatable; all by default.", show_default=False),
+    ] = None,
+    restrict_to_given: Annotated[
+        bool | None, typer.Option("--restrict-to-given", help="Leave out objects that the model was not given.")
+    ] = None,
+    identical: Annotated[str | None, typer.Option(help="judge (default), or canonical: equal labels alone.")] = None,
+    prediction_span_end: Annotated[
+        str | None, typer.Option(help="exclusive (default), or inclusive: [a, b] means [a, b + 1).")
+    ] = None,
+    max_unjudged: Annotated[
+        float | None, typer.Option(help="Share of items that may stay undecided; 0 by default.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="References without a prediction: error (default) or zero.")
+    ] = None,
+    on_invalid: flags.OnInvalid = None,
+    bootstrap: flags.Bootstrap = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the intervals; 0 by default.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")] = None,
+    config: flags.Config = None,
+    overwrite: flags.Overwrite = False,
+    as_json: flags.Json = False,
+) -> None:
+    """SVG2 temporal accuracy: objects, attributes, relations and triplets of videos, judged by meaning and by time.
+
+    Writes results.json, items.parquet, matches.parquet and videos.parquet into --out. What a language model says is kept
+    in OUT/verdicts: the same command, given again, goes on where it stopped; with --overwrite only what has no verdict
+    yet is asked. Exit code 3 when a headline is withheld since verdicts are missing.
+
+    Examples: `sgeval score svg2_temporal_accuracy --predictions p.jsonl --references pvsg/ --references-format pvsg --split
+    val --out runs/mine` · `… --format answers --judge openai/gpt-4o-mini --judge-option batch=20 --dry-run`
+    """
+    given = dict(locals())
+    from sgeval.cli.files import TEMPORAL, Job, estimate, run_job
+    from sgeval.cli.show import show_temporal
+    from sgeval.temporal import KINDS
+
+    given["judge_options"] = flags.key_values(judge_option, "--judge-option") or None
+    given |= {"thresholds": threshold or None, "levels": level or None}
+    job = Job.make(TEMPORAL, given)
+    if dry_run:
+        print_json(estimate(job))
+        return
+    with resumable(AGAIN):
+        run = run_job(job, overwrite=overwrite)
+    if as_json:
+        print_json(run.result)
+    else:
+        show_temporal(run)
+    is_empty = all(run.result[f"{kind}_accuracy"] is None for kind in KINDS)
+    _tell_end(run, out, ("n_invalid", "n_unjudged_pairs"), is_empty)
 
 
 def _score(metric: "Metric", given: dict[str, Any]) -> None:
@@ -222,14 +327,15 @@ def _score(metric: "Metric", given: dict[str, Any]) -> None:
         print_json(run.result)
     else:
         show_results([run])
-    _tell_end(run, out, ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations"))
+    parts = ("n_invalid", "n_unlisted", "n_bad_images", "n_undefined_relations")
+    _tell_end(run, out, parts, run.result[run.headline] is None)
 
 
-def _tell_end(run: "Run", out: Path, parts: Sequence[str]) -> None:
-    """Say where the run is, and end with what it left out: `parts` are the counts of that."""
+def _tell_end(run: "Run", out: Path, parts: Sequence[str], is_empty: bool) -> None:
+    """Say where the run is, and end with what it left out: `parts` are the counts of that; `is_empty`: no score at all."""
     say(f"The run is in {out}; `sgeval report {out}` makes a page of it")
     left_out = {key: run.result[key] for key in parts if run.result.get(key)}
     if left_out:
         say("Finished with parts left out: " + ", ".join(f"{key} {count}" for key, count in left_out.items()))
-    if left_out or run.result[run.headline] is None:
+    if left_out or is_empty:
         raise typer.Exit(INCOMPLETE)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sgeval import situation
+from sgeval import situation, temporal
 from sgeval.check import Check
 from sgeval.cli.ending import say
 from sgeval.doctor import FAULTY, Report
@@ -96,6 +96,33 @@ def show_role_values(run: Run) -> None:
     console.print(table)
     counts = {key: value for key, value in result.items() if key.startswith("n_") and value}
     console.print(", ".join(f"{key} {value}" for key, value in counts.items()))
+    console.print(f"[dim]{escape(result['signature'])}[/dim]", soft_wrap=True)
+
+
+def show_temporal(run: Run) -> None:
+    """A table of accuracies in percent, one row a kind; counts, judge, signature."""
+    result = run.result
+    table = Table(title=f"{run.metric} of {escape(one_line(run.name))}, percent")
+    for heading in ("", "items", "lenient", "95 %", "strict", "decided"):
+        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    for kind in temporal.KINDS:
+        name, of = f"{kind}_accuracy", "relation" if kind == "triplet" else kind
+        interval = percent_interval(result.get(f"{name}_low"), result.get(f"{name}_high")).replace(" to ", "–")
+        numbers = (result[name], result[f"{name}_strict"], result[f"{kind}_coverage"])
+        lenient, strict, decided = map(percent, numbers)
+        table.add_row(kind, str(result[f"n_{of}s"]), lenient, interval or NOTHING, strict, decided)
+    console = Console(highlight=False)
+    console.print(table)
+    for kind in temporal.KINDS:
+        if result[f"{kind}_accuracy"] is None and result[f"{kind}_coverage"] is not None:
+            low, high = (percent(result[f"{kind}_accuracy_at_{end}"]) for end in ("least", "most"))
+            judged = percent(result[f"{kind}_accuracy_on_judged"])
+            console.print(
+                f"[yellow]{kind}[/]: withheld, verdicts are missing; {judged} on the judged, {low} to {high} overall"
+            )
+    counts = {key: value for key, value in result.items() if key.startswith("n_") and value}
+    console.print(", ".join(f"{key} {value}" for key, value in counts.items()))
+    console.print(f"judge: {escape(result['judge'])}")
     console.print(f"[dim]{escape(result['signature'])}[/dim]", soft_wrap=True)
 
 

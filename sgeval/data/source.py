@@ -13,9 +13,12 @@ from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.formats import FOREIGN, read_graphs
 from sgeval.progress import bar
+from sgeval.readers.answers import read_answers
 from sgeval.schemas import Kind
 
-_FILE_FORMS: dict[Kind, tuple[str, ...]] = {"image": tuple(FOREIGN), "video": ()}
+ANSWERS = "answers"
+"""The form of models' answers about videos (see `readers.answers`)."""
+_FILE_FORMS: dict[Kind, tuple[str, ...]] = {"image": tuple(FOREIGN), "video": (ANSWERS,)}
 FORMS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(dict.fromkeys(("sgeval", *files, *(name for name, found in DATA_SETS.items() if found.kind == kind))))
     for kind, files in _FILE_FORMS.items()
@@ -43,6 +46,8 @@ def read_source(
     sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, visual_genome, ... got "vg510"...
     """
     place = _folder(path, form, kind)
+    if place is None and form == ANSWERS:
+        return list(read_answers(Path(path)))
     if place is None:
         return read_graphs(path, form, kind=kind, faults=faults)
     found, config = place

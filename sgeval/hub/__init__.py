@@ -5,7 +5,7 @@ from typing import Any
 
 from sgeval.errors import SgevalError, one_of
 
-METRICS = ("relclipscore", "theta", "ssg_role_values")
+METRICS = ("relclipscore", "theta", "ssg_role_values", "svg2_temporal_accuracy")
 
 
 def path(name: str) -> str:

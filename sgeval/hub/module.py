@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import evaluate
 
-from sgeval import alignment, relclip, situation
+from sgeval import alignment, relclip, situation, temporal
 from sgeval.errors import SgevalError, one_of
 from sgeval.pictures import is_list
 
@@ -18,6 +18,9 @@ OPTIONS: Mapping[str, frozenset[str]] = {
         (*_RUNNING, "vocabulary", "vocabulary_graphs", *(item.name for item in fields(alignment.Options)))
     ),
     "ssg_role_values": frozenset(("limit", "return_items", *(item.name for item in fields(situation.Options)))),
+    "svg2_temporal_accuracy": frozenset(
+        ("judge", "limit", "return_items", *(item.name for item in fields(temporal.Options)))
+    ),
 }
 """What `compute` of each module takes."""
 

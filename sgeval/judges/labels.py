@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -105,8 +105,7 @@ def judge_pairs(judge: Judge, pairs: Sequence[Pair], identical: Identical = "jud
     """
     one_of("identical", identical, IDENTICAL)
     found = [settled(pair) for pair in pairs]
-    open_pairs = {index: _normal_pair(pairs[index]) for index, verdict in enumerate(found) if verdict is None}
-    asked = sorted(set(open_pairs.values()), key=lambda pair: (pair.kind, pair.reference, pair.prediction))
+    asked = _in_order(_normal_pair(pair) for pair, verdict in zip(pairs, found) if verdict is None)
     answers = list(judge(asked)) if asked else []
     name = f"judge {shown(judge.name)}"
     if len(answers) != len(asked):
@@ -119,7 +118,20 @@ def judge_pairs(judge: Judge, pairs: Sequence[Pair], identical: Identical = "jud
     if identical == "canonical":
         answers = [_demoted(answer) for answer in answers]
     verdicts = dict(zip(asked, answers))
-    return [verdicts[open_pairs[index]] if verdict is None else verdict for index, verdict in enumerate(found)]
+    return [verdicts[_normal_pair(pair)] if verdict is None else verdict for pair, verdict in zip(pairs, found)]
+
+
+def open_pairs(pairs: Iterable[Pair]) -> list[Pair]:
+    """What `judge_pairs` would ask: the distinct pairs of normal forms that are not settled, in the order of the alphabet.
+
+    >>> open_pairs([Pair("object", "dog", "Dog"), Pair("object", "dog", "Puppy"), Pair("object", "dogs", "puppy")])
+    [Pair(kind='object', reference='dog', prediction='puppy'), Pair(kind='object', reference='dogs', prediction='puppy')]
+    """
+    return _in_order(_normal_pair(pair) for pair in pairs if settled(pair) is None)
+
+
+def _in_order(pairs: Iterable[Pair]) -> list[Pair]:
+    return sorted(set(pairs), key=lambda pair: (pair.kind, pair.reference, pair.prediction))
 
 
 def _normal_pair(pair: Pair) -> Pair:

@@ -6,10 +6,12 @@ from sgeval import alignment, situation
 from sgeval.report.ranking import render_ranking
 from sgeval.report.role_values import render_role_values
 from sgeval.report.single import render_single
+from sgeval.report.temporal import render_temporal
 from sgeval.report.theta import render_theta
 from sgeval.runs import Run
+from sgeval.temporal import KEY as TEMPORAL
 
-PAGES = {alignment.KEY: render_theta, situation.KEY: render_role_values}
+PAGES = {alignment.KEY: render_theta, situation.KEY: render_role_values, TEMPORAL: render_temporal}
 """The page of a metric, where it is not that of RelCLIPScore."""
 
 __all__ = ["render_ranking", "render_report"]

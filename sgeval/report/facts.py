@@ -121,5 +121,5 @@ def first_only(run: Run) -> str:
     limit = signature_parts(str(run.result.get("signature", ""))).get("limit") or str(run.inputs.get("limit") or "")
     if not limit.isdecimal():
         return ""
-    kind = "reference" if run.rows.with_references else "prediction"
+    kind = "reference" if getattr(run.rows, "with_references", True) else "prediction"
     return f"the first {counted(int(limit), kind)} only" if int(limit) != 1 else f"the first {kind} only"

@@ -26,6 +26,7 @@ from sgeval.report.pictures import Drawing, Pictures, check_folder
 from sgeval.report.tables import Said, said
 from sgeval.report.text import cut, hundred, interval, metric_name, number, safe_link, share, spoken
 from sgeval.runs import Run
+from sgeval.temporal import KEY as TEMPORAL
 
 STATEMENTS = 3  # relations of one system shown on one pair
 
@@ -127,7 +128,7 @@ def render_ranking(
 def _check_metrics(runs: Sequence[Run]) -> None:
     """Refuse runs of other metrics: what separates systems is told of relations that were predicted and scored."""
     metrics = list(dict.fromkeys(run.metric for run in runs))
-    for metric in (alignment.KEY, situation.KEY):
+    for metric in (alignment.KEY, situation.KEY, TEMPORAL):
         if metric in metrics:
             got = ", ".join(metrics)
             raise SgevalError(

@@ -86,6 +86,7 @@ def closing(run: Run, counts: words.Counts, listed: Sequence[tuple[str, str, str
     return {
         "verb": counts.verb,
         "noun": counts.noun,
+        "whole": counts.whole,
         "scope": count_rows(run.result, counts.scope),
         "first_only": first_only(run),
         "skipped": [row for row in rows if row.n],
@@ -167,7 +168,9 @@ def input_rows(inputs: Mapping[str, Any]) -> list[InputRow]:
     """What the run was made from. Of a path only the last part is shown: a report is made to be passed on."""
     rows: list[InputRow] = []
     for role, value in inputs.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and "file" not in value:
+            rows.append(InputRow(cut(role), cut(", ".join(f"{key} {_last_part(of)}" for key, of in value.items())), ""))
+        elif isinstance(value, Mapping):
             rows.append(InputRow(cut(role), cut(_last_part(value.get("file"))), cut(value.get("sha256") or "")))
         elif value is not None:
             rows.append(InputRow(cut(role), cut(_last_part(value)), ""))

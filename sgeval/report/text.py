@@ -15,6 +15,7 @@ METRIC_NAMES = {
     "relblipscore": "RelBLIPScore",
     "theta": "θ",
     "ssg_role_values": "SSG role values",
+    "svg2_temporal_accuracy": "SVG2 temporal accuracy",
 }
 
 _EITHER = re.compile(r"\{([^{}|]*)\|([^{}|]*)\}")

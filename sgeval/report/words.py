@@ -143,6 +143,37 @@ THETA_SKIPPED: Mapping[str, str] = {
 """The same for θ."""
 
 
+TEMPORAL_SCOPE: Mapping[str, str] = {
+    "n_videos": "annotated {video|videos}",
+    "n_objects": "annotated {object|objects}",
+    "n_attributes": "annotated {attribute|attributes}",
+    "n_relations": "annotated {relation|relations}",
+    "n_predicted_objects": "predicted {object|objects}",
+    "n_predicted_attributes": "predicted {attribute|attributes}",
+    "n_predicted_relations": "predicted {relation|relations}",
+    "n_pairs": "distinct {pair|pairs} of labels that met",
+    "n_equal_pairs": "of these: equal, never asked",
+}
+
+TEMPORAL_SKIPPED: Mapping[str, str] = {
+    "n_missing_videos": "{video that the predictions lack|videos that the predictions lack}; all in {it|them} is wrong",
+    "n_unknown_objects": "predicted {id|ids} of objects that the annotation does not have",
+    "n_beyond_clip": "{span that reaches|spans that reach} past the ends of {its|their} video, on either side; kept as read",
+    "n_inverted": "predicted {span that ends before it starts|spans that end before they start}; no overlap with anything",
+    "n_zero_length": "annotated {relation|relations} whose spans have no length; equal to the same instants only",
+    "n_without_span": "{relation|relations} without a span, on either side",
+    "n_not_given": "annotated {object|objects} that the model was not given; left out with {its|their} relations",
+    "n_other_level": "annotated {object|objects} of another level; left out with {its|their} relations",
+    "n_repaired_answers": "{answer|answers} of the model that had to be mended",
+    "n_lost": "{part|parts} of answers that could not be read; not in the prediction",
+    "n_invalid": "faulty {record, object or relation|records, objects and relations} of the input; left out",
+    "n_refused_pairs": "{pair|pairs} whose predicted label is none; a mismatch, never asked",
+    "n_repaired_pairs": "{pair|pairs} whose verdict was understood only after mending, or asking again",
+    "n_unjudged_pairs": "{pair|pairs} without a verdict",
+}
+"""The same for SVG2 temporal accuracy."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """The counts of a metric, and what is done with its relations."""
@@ -151,10 +182,13 @@ class Counts:
     skipped: Mapping[str, str]
     verb: str
     noun: str = "relation"
+    whole: str = "picture"
+    """What the relations are of."""
 
 
 RELCLIP_COUNTS = Counts(SCOPE, SKIPPED, "scored")
 ROLE_COUNTS = Counts(ROLE_SCOPE, ROLE_SKIPPED, "scored", "frame")
+TEMPORAL_COUNTS = Counts(TEMPORAL_SCOPE, TEMPORAL_SKIPPED, "scored", "item", "video")
 THETA_COUNTS = Counts(THETA_SCOPE, THETA_SKIPPED, "ranked")
 
 THETA_NAMES: Mapping[str, str] = {

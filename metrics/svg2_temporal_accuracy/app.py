@@ -1,0 +1,123 @@
+"""The Space of SVG2 temporal accuracy: paste annotated and predicted videos, and read what is right, by meaning and time."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+import sgeval
+from sgeval import strict_json
+from sgeval.errors import SgevalError
+from sgeval.temporal import KINDS
+
+HERE = Path(__file__).parent
+MAX_TEXT = 200_000
+OFFLINE = ("wordnet", "exact")
+GOLD: list[dict[str, Any]] = [
+    {
+        "video_id": "v1",
+        "duration": 12,
+        "objects": [{"id": 0, "category": "dog", "attributes": ["brown"]}, {"id": 1, "category": "ball"}],
+        "relations": [
+            {"subject_id": 0, "object_id": 1, "predicate": "chasing", "spans": [{"start": 0, "end": 10}]},
+            {"subject_id": -1, "object_id": 0, "predicate": "following", "spans": [{"start": 0, "end": 12}]},
+        ],
+    }
+]
+SAID: list[dict[str, Any]] = [
+    {
+        **GOLD[0],
+        "objects": [{"id": 0, "category": "puppy", "attributes": ["dark", "brown"]}, {"id": 1, "category": "ball"}],
+        "relations": [
+            {"subject_id": 0, "object_id": 1, "predicate": "chasing", "spans": [{"start": 0, "end": 5}]},
+            {"subject_id": -1, "object_id": 0, "predicate": "following", "spans": [{"start": 0, "end": 11}]},
+        ],
+    }
+]
+
+Table = list[list[Any]]
+
+
+def one_a_line(rows: list[dict[str, Any]]) -> str:
+    """Rows as JSON Lines."""
+    return "\n".join(json.dumps(row) for row in rows)
+
+
+def parsed(text: str, what: str) -> list[Any]:
+    """The rows of JSON Lines, or of a JSON list."""
+    if len(text) > MAX_TEXT:
+        raise SgevalError(f"{what}: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
+    if text.lstrip().startswith("["):
+        found: list[Any] = strict_json.parse(text, what)
+        return found
+    return [
+        strict_json.parse(line, f"{what}, line {number}")
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip()
+    ]
+
+
+def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dict[str, Any]]:
+    """The four accuracies, what met what, and the flat result."""
+    try:
+        rows = parsed(said, "predictions"), parsed(gold, "references")
+        result = sgeval.svg2_temporal_accuracy(
+            *rows,
+            judge=judge,
+            prediction_span_end=end,  # type: ignore[arg-type]
+            return_items=True,
+        )
+    except SgevalError as fault:
+        raise gr.Error(str(fault), duration=None) from None
+    table = [[kind, *(shown(result[f"{kind}_accuracy{ending}"]) for ending in ("", "_strict"))] for kind in KINDS]
+    labels = {(item["video_id"], item["kind"], item["index"]): item["label"] for item in result["items"]}
+    matches = [
+        [
+            match["video_id"],
+            match["kind"],
+            labels[match["video_id"], match["kind"], match["reference"]],
+            match["category"] or f"unjudged: {match['reason']}",
+            shown(match["tiou"]),
+        ]
+        for match in result["matches"]
+    ]
+    flat = {key: value for key, value in result.items() if not isinstance(value, (list, dict))}
+    return table, matches, flat
+
+
+def shown(value: float | None) -> str:
+    """A number with two decimals; a dash where there is none."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def build() -> Any:
+    """The page."""
+    with gr.Blocks(title="SVG2 temporal accuracy") as page:
+        gr.Markdown(
+            "# SVG2 temporal accuracy\nOf the annotated objects, attributes, relations and triplets of videos, how many were "
+            "found, by meaning and by time? Percent, higher is better. The number depends on the judge."
+        )
+        with gr.Row():
+            gold_box = gr.Code(value=one_a_line(GOLD), language="json", label="Annotated videos, one a line", lines=6)
+            said_box = gr.Code(value=one_a_line(SAID), language="json", label="Predicted videos", lines=6)
+        with gr.Row():
+            judge_box = gr.Radio(list(OFFLINE), value=OFFLINE[0], label="Judge")
+            end_box = gr.Radio(["exclusive", "inclusive"], value="exclusive", label="End of a predicted span")
+            button = gr.Button("Score", variant="primary")
+        table_box = gr.Dataframe(headers=["percent", "lenient", "strict"], label="Accuracies")
+        matches_box = gr.Dataframe(
+            headers=["video", "kind", "annotated", "verdict", "tIoU"], label="What met", wrap=True
+        )
+        with gr.Accordion("All keys", open=False):
+            result_box = gr.JSON(label="Result")
+        inputs, outputs = [said_box, gold_box, judge_box, end_box], [table_box, matches_box, result_box]
+        button.click(score, inputs, outputs)
+        page.load(score, inputs, outputs)
+        with gr.Accordion("Card", open=False):
+            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+    return page
+
+
+if __name__ == "__main__":
+    build().launch()

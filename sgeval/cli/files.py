@@ -1,0 +1,157 @@
+"""From flags and a YAML file to a run folder, for metrics that read files alone: no model of pictures, no pictures."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from sgeval import situation, temporal
+from sgeval.cli.ending import say
+from sgeval.cli.scoring import DEFAULT_BOOTSTRAP, read_settings, refuse_existing
+from sgeval.data.source import check_split, read_source, source_files
+from sgeval.errors import SgevalError
+from sgeval.judges import make_judge
+from sgeval.judges.embedding import PREFIX
+from sgeval.judges.verdicts import Judge, Pair
+from sgeval.options import options_of
+from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
+from sgeval.schemas import Kind
+
+VERDICTS = "verdicts"
+"""The folder of a run that keeps what a language model said."""
+READING = ("format", "references_format", "split", "limit", "name")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What the command line needs to know of such a metric."""
+
+    options: type[Any]
+    kind: Kind
+    score: Callable[["Job", Any], Scoring]
+    more: tuple[str, ...] = ()
+    """Settings beyond those of reading and the options."""
+
+    def settings(self) -> tuple[str, ...]:
+        """What may stand in a YAML file."""
+        return (*READING, *self.more, *(item.name for item in fields(self.options)))
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run as the command line asks for it."""
+
+    metric: Metric
+    predictions: Path
+    references: Path
+    out: Path
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def make(cls, metric: Metric, given: Mapping[str, Any]) -> "Job":
+        """The job of flags over the settings of their YAML file."""
+        names, config = metric.settings(), given["config"]
+        flags = {name: given[name] for name in names if given.get(name) is not None}
+        settings = {**(read_settings(config, names) if config else {}), **flags}
+        return cls(metric, given["predictions"], given["references"], given["out"], settings)
+
+    def options(self) -> Any:
+        """The metric's options; the command line bootstraps by default."""
+        names = {item.name for item in fields(self.metric.options)}
+        given = {key: value for key, value in self.settings.items() if key in names}
+        return options_of(self.metric.options, {"bootstrap": DEFAULT_BOOTSTRAP, **given})
+
+    def form(self, flag: str) -> str:
+        """The form of a file. Predictions and references have one each: a data set's folder holds no predictions."""
+        key = "format" if flag == "predictions" else "references_format"
+        return str(self.settings.get(key) or "sgeval")
+
+    def inputs(self) -> dict[str, Any]:
+        """What the run is made from."""
+        kind = self.metric.kind
+        sources = {flag: (path, self.form(flag)) for flag, path in self.files()}
+        check_split(self.settings.get("split"), sources.values(), kind)
+        found: dict[str, Any] = {}
+        for flag, (path, form) in sources.items():
+            found |= {flag: describe_file(path, source_files(path, form, kind))}
+        found |= {"format": self.form("predictions"), "references_format": self.form("references")}
+        names = ("split", "limit", *self.metric.more)
+        return found | {key: self.settings[key] for key in names if self.settings.get(key)}
+
+    def files(self) -> tuple[tuple[str, Path], ...]:
+        """What is read, by the name of its flag."""
+        return ("predictions", self.predictions), ("references", self.references)
+
+    def rows(self, flag: str) -> list[Any]:
+        """The rows of a file, or the records of a data set's folder."""
+        path, split = dict(self.files())[flag], self.settings.get("split")
+        return read_source(path, self.form(flag), split=split, kind=self.metric.kind)
+
+
+def run_job(job: Job, *, overwrite: bool = False) -> Run:
+    """Score and write the run folder."""
+    options = job.options()
+    if job.out.exists() and not job.out.is_dir():
+        raise SgevalError(f"out: expected a folder, got the file {job.out}")
+    if not overwrite:
+        refuse_existing(job.out)
+    inputs = job.inputs()
+    scoring = job.metric.score(job, options)
+    write_run(job.out, str(job.settings.get("name") or job.predictions.stem), scoring, inputs)
+    return read_run(job.out)
+
+
+def _score_roles(job: Job, options: Any) -> Scoring:
+    limit = job.settings.get("limit")
+    return situation.score_rows(job.rows("predictions"), job.rows("references"), options, limit=limit)
+
+
+def _score_temporal(job: Job, options: Any) -> Scoring:
+    judge = judge_of(job)
+    rows = (job.rows("predictions"), job.rows("references"))
+    try:
+        return temporal.score(*rows, judge=judge, limit=job.settings.get("limit"), options=options)
+    finally:
+        if (tally := getattr(judge, "tally", None)) is not None:
+            told = {name: value for name, value in tally.as_dict().items() if value}
+            say("judge: " + ", ".join(f"{name} {value}" for name, value in told.items()))
+
+
+def judge_of(job: Job) -> Judge:
+    """The judge that the settings name. What a language model says is kept in the run folder, unless `cache` names another:
+    the same command, given again, goes on where it stopped."""
+    name, options = job.settings.get("judge"), dict(job.settings.get("judge_options") or {})
+    if "api_key" in options:  # options stand in the results
+        raise SgevalError(
+            "judge_options: expected no api_key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)"
+        )
+    if isinstance(name, str) and "/" in name and not name.startswith(PREFIX):
+        options.setdefault("cache", job.out / VERDICTS)
+    return make_judge(name, **options)
+
+
+def estimate(job: Job) -> dict[str, Any]:
+    """What a judge would be asked, before anything is: distinct pairs of labels by kind, and of a language model calls,
+    tokens and dollars."""
+    asked = temporal.pairs_to_ask(
+        job.rows("predictions"), job.rows("references"), job.settings.get("limit"), job.options()
+    )
+    kinds = Counter(pair.kind for pair in asked)
+    found: dict[str, Any] = {"pairs": len(asked), **{f"{kind}_pairs": number for kind, number in sorted(kinds.items())}}
+    judge = judge_of(job)
+    if isinstance(judge, LlmLike):
+        found |= asdict(judge.estimate(asked))
+    return found
+
+
+@runtime_checkable
+class LlmLike(Protocol):
+    """A judge that can say beforehand what asking costs."""
+
+    def estimate(self, pairs: Sequence[Pair]) -> Any:
+        """Calls, tokens and dollars."""
+
+
+ROLE_VALUES = Metric(situation.Options, "image", _score_roles)
+TEMPORAL = Metric(temporal.Options, "video", _score_temporal, ("judge", "judge_options"))
