@@ -165,6 +165,8 @@ class TestReport:
         for key in ("value", "value_two", "value_all", "role_accuracy", "role_f1", "per_role_value", "verb_f1"):
             for prefix in ("", "person_", "object_", "verb_") if not key.startswith("verb") else ("",):
                 assert percent(run.result[f"{prefix}{key}"]) in page.words, key
+        heads = "Percent all 6 frames person 2 frames object 1 frame verb 3 frames Meaning"
+        assert page.words.count(heads) == 2  # of both readings
         ends = percent_interval(run.result["value_all_low"], run.result["value_all_high"])
         assert ends and ends in page.words
         assert sum(tag == "svg" for tag, _ in page.tags) == 4 + 2  # a bar a role, and a verb
