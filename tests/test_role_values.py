@@ -148,12 +148,50 @@ class TestMatching:
         assert (found["n_extra_verb_frames"], found["n_extra_predicted"]) == (2, 1)
         assert score(gold, gold)["verb_value_all"] == 100
 
-    def test_the_first_verb_frame_with_roles(self):
-        """A contact without a frame before the one that has one, on both sides."""
-        gold = [contact("f", "look at", {}), contact("f", "hold", {"a": "x"})]
+    def test_a_verb_without_roles_counts_for_the_verb_alone(self):
+        """Two pairs. Of the first, look at comes first and has no roles: two verbs, one frame with a role."""
+        gold = [
+            contact("f", "look at", {}),
+            contact("f", "hold", {"a": "x"}),
+            contact("f", "wipe", {"a": "y"}, object_id=2),
+        ]
+        counts = ("n_verbs", "n_verb_frames", "n_empty_frames", "n_extra_verb_frames", "n_roles")
         found = score(gold, gold)
-        assert (found["verb_accuracy"], found["verb_value_all"], found["n_empty_frames"]) == (100, 100, 1)
-        assert score([contact("f", "hold", {})], gold)["verb_accuracy"] == 100  # it has no roles, but the verb is right
+        assert [found[name] for name in counts] == [2, 1, 1, 1, 1]
+        assert [found[f"verb_{name}"] for name in ("accuracy", "value", "value_all", "f1")] == [100] * 4
+        said = [contact("f", "hold", {"a": "x"}), gold[2]]
+        found = score(said, gold, return_items=True)  # look at is missed: 1 of 2; the one frame with a role is right
+        assert (found["verb_accuracy"], found["verb_value"], found["n_wrong_verbs"], found["n_no_verb"]) == (
+            50,
+            100,
+            1,
+            0,
+        )
+        first, further, _ = found["items"]
+        assert (first["status"], first["verb_right"], first["value"]) == ("empty", False, None)
+        assert (further["status"], further["verb_right"]) == ("extra_verb_frame", None)
+        tables = {row["verb"]: (row["n"], row["n_predicted"], row["accuracy"], row["value"]) for row in found["verbs"]}
+        assert tables == {"look at": (1, 0, 0, None), "wipe": (1, 1, 100, 100), "hold": (0, 1, None, None)}
+        found = score([gold[2]], gold)
+        assert (found["verb_accuracy"], found["n_missing_frames"], found["n_no_verb"]) == (50, 1, 1)
+        with pytest.raises(InvalidInput, match='expected the verb of "0" and "1" in frame "f", got none'):
+            score([gold[2]], gold, missing="error")
+
+    def test_one_predicted_verb_the_first(self):
+        """The first predicted frame of a pair is the prediction, whatever its roles: there is one verb a pair."""
+        gold = [contact("f", "hold", {"a": "x"})]
+        found = score([contact("f", "hold", {}), *gold], gold)
+        assert (found["verb_accuracy"], found["verb_value"], found["n_extra_predicted"]) == (100, 0, 1)
+        found = score([contact("f", "wipe", {}), *gold], gold)
+        assert (found["verb_accuracy"], found["verb_value"]) == (0, 0)
+
+    def test_pictures_with_verbs_alone_are_drawn_too(self):
+        """p has a right verb with a role, q a wrong one without: replicates of the verb accuracy are 0, 50 or 100."""
+        gold = [contact("p", "hold", {"a": "x"}), contact("q", "hold", {})]
+        found = score([gold[0], contact("q", "wipe", {})], gold, bootstrap=100)
+        assert (found["n_pictures"], found["verb_accuracy"], found["value"]) == (2, 50, 100)
+        assert (found["verb_accuracy_percentile_low"], found["verb_accuracy_percentile_high"]) == (0, 100)
+        assert found["value_low"] is None
 
     def test_verbs_that_nobody_predicted(self):
         gold, said = [contact("f", "hold", THREE)], [contact("f", None, THREE)]

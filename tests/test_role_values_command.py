@@ -149,15 +149,15 @@ class TestReport:
             "Value 33.33",
             "at most 16.67",  # one frame of six has two roles
             "1 role has more than one annotated value",
-            "2 of 3 verb frames have a wrong verb or none",
+            "2 of 3 pairs have a wrong verb or none",
             "Accuracy 33.33",
             "hold wipe 1 of 2",
             "wipe (nothing) 1 of 1",
             "person pose standing sitting 1 of 1",
             "verb tool hand foot 1 of 1",  # the other hand has a wrong verb
             "1 further annotated verb frame of a pair; only the first is scored n_extra_verb_frames",
-            "1 annotated frame without a role; left out n_empty_frames",
-            "1 frame that the predictions lack; its roles are wrong n_missing_frames",
+            "1 annotated frame without a role; left out of the role scores n_empty_frames",
+            "1 frame or verb that the predictions lack; it is wrong n_missing_frames",
             "p1 verb “hold” of 0 and 1 a further verb frame of its pair; the first is scored",
             run.result["signature"],
         ):

@@ -12,10 +12,10 @@ import numpy as np
 
 from sgeval.errors import InvalidInput, SgevalError, shown
 from sgeval.options import check_limit
-from sgeval.roles import Counts, mean, percent
+from sgeval.roles import Counts, percent
 from sgeval.signature import signature
 from sgeval.situation.options import KEY, Options
-from sgeval.summary import intervals
+from sgeval.summary import intervals, mean
 
 Verdict = Literal["right", "wrong", "refused", "out_of_range", "no_option", "missing"]
 VERDICTS: Mapping[Verdict, str] = {
