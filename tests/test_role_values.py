@@ -205,6 +205,8 @@ class TestMatching:
         gold = [A, frame("A", {"x": "y"}, object_id=2), B, C]
         found = score([A, B], gold, limit=1)
         assert (found["n_frames"], found["n_pictures"], found["value"]) == (2, 1, 50)
+        strange = score([A, frame("Z", {"a": "x"})], gold, limit=1, on_invalid="skip")
+        assert strange["n_unknown_frames"] == 0  # of the frames that were asked for none is unknown
         assert "|limit:1|" in found["signature"]
         with pytest.raises(SgevalError, match="limit: expected a whole number"):
             score([A], [A], limit=0)

@@ -157,7 +157,7 @@ class TestReport:
             "verb tool hand foot 1 of 1",  # the other hand has a wrong verb
             "1 further annotated verb frame of a pair; only the first is scored n_extra_verb_frames",
             "1 annotated frame without a role; left out of the role scores n_empty_frames",
-            "1 frame or verb that the predictions lack; it is wrong n_missing_frames",
+            "1 frame or verb that the predictions lack; wrong n_missing_frames",
             "p1 verb “hold” of 0 and 1 a further verb frame of its pair; the first is scored",
             run.result["signature"],
         ):

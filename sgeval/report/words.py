@@ -58,7 +58,7 @@ ROLE_SCOPE: Mapping[str, str] = {
 }
 
 ROLE_SKIPPED: Mapping[str, str] = {
-    "n_missing_frames": "{frame or verb that the predictions lack; it is|frames or verbs that the predictions lack; they are} wrong",
+    "n_missing_frames": "{frame or verb|frames or verbs} that the predictions lack; wrong",
     "n_missing_roles": "{role|roles} without a predicted value, those of missing frames too; wrong",
     "n_wrong_verbs": "{pair|pairs} whose verb was not predicted",
     "n_no_verb": "of these: without any predicted verb",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.progress import bar
 from sgeval.situation.border import Key, Row, Side, told
 from sgeval.situation.options import Options
 from sgeval.situation.rows import FrameRow, Status
@@ -39,7 +40,7 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
         n_predicted[row.key] = n_predicted.get(row.key, 0) + 1
     found: list[FrameRow] = []
     seen: set[Key] = set()
-    for index, row in enumerate(gold):
+    for index, row in enumerate(bar(gold, "frames", "frame")):
         prediction, is_verb = first.get(row.key), row.key[1] == "verb"
         if row.key in seen:
             found.append(_bare(row, index, "extra_verb_frame", EXTRA))
