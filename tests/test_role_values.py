@@ -91,6 +91,13 @@ class TestByHand:
         assert row["n_classes"] == 3 and row["accuracy"] == 50
         assert row["precision"] == row["recall"] == pytest.approx(100 / 3)
 
+    def test_the_shared_value_is_the_first_predicted_one(self):
+        """{a, b} against {b, a} is b for b; {a} against {c} is c for a. Classes a (1, 0, 0), b (1, 1, 1), c (0, 1, 0):
+        precision 1/3. In the annotation's order it would be a for a: a (2, 1, 1), c (0, 1, 0), precision 1/2."""
+        gold = [frame("A", {"tool": ["a", "b"]}), frame("B", {"tool": "a"})]
+        found = score([frame("A", {"tool": ["b", "a"]}), frame("B", {"tool": "c"})], gold)
+        assert found["role_precision"] == pytest.approx(100 / 3)
+
     def test_ratios_are_percent_of_whole_frames(self):
         """Two of three frames of one kind, none of the others: what has no frame is None, and counted as 0 frames."""
         found = score([A, B], [A, B, C])
@@ -295,6 +302,37 @@ class TestWhole:
         assert found == score(said, gold, bootstrap=200, return_items=True)
         assert found["value_all_high"] != score(said, gold, bootstrap=21, seed=5)["value_all_percentile_low"]
 
+    def test_intervals_of_each_table_and_of_the_pooled_roles(self):
+        """Four pictures with a person and an object of one role name; half of the persons and one object are right.
+        The interval of a role is that of its kind; the pooled one that of all eight values, 3/8."""
+        ids = (("person", 0, None), ("object", None, 1))
+        gold = [frame(name, {"a": "x"}, kind, None, *rest) for name in "pqrs" for kind, *rest in ids]
+        said = [
+            {**row, "roles": [{"role": "a", "value": "xzxzxxzz"[n] if n != 4 else "z"}]} for n, row in enumerate(gold)
+        ]
+        found = score(said, gold, bootstrap=200, return_items=True)
+        assert found["role_accuracy"] == found["value"]
+        for end in ("low", "high", "percentile_low", "percentile_high"):
+            assert found[f"role_accuracy_{end}"] == pytest.approx(found[f"value_{end}"])
+            for name in ("per_role_accuracy", "per_role_value_all", "value_all"):  # one value a role
+                assert found[f"{name}_{end}"] == pytest.approx(found[f"value_{end}"]), name
+
+    def test_the_interval_of_per_role_accuracy_is_over_all_values(self):
+        """Two of three pictures have one of two values, one has both: value is 100 everywhere, accuracy is not."""
+        gold = [frame(name, {"a": ["x", "y"]}) for name in "pqr"]
+        said = [frame("p", {"a": "x"}), frame("q", {"a": "y"}), gold[2]]
+        found = score(said, gold, bootstrap=100)
+        assert found["per_role_value_low"] is None and found["per_role_accuracy"] == pytest.approx(100 / 3)
+        assert found["per_role_accuracy_percentile_low"] == 0 and found["per_role_accuracy_percentile_high"] > 60
+
+    def test_intervals_of_each_verb(self):
+        """hold is right in p and wrong in q, wipe is right in both: 0, 50 or 100 for the one, no spread for the other."""
+        gold = [contact(name, verb, {"a": "x"}, at) for name in "pq" for at, verb in enumerate(("hold", "wipe"))]
+        said = [*gold[:2], {**gold[2], "verb": "wipe"}, gold[3]]
+        wipe, hold = score(said, gold, bootstrap=100, return_items=True)["verbs"]  # wipe is predicted more often
+        assert (hold["verb"], hold["accuracy"], hold["accuracy_high"]) == ("hold", 50, 100)
+        assert (wipe["accuracy"], wipe["accuracy_low"]) == (100, None)
+
     def test_the_result_is_plain(self):
         predictions, references = random_rows(2, 20)
         found = score(predictions, references, bootstrap=20, return_items=True)
@@ -326,6 +364,7 @@ class TestOptions:
             ({"missing": "skip"}, "missing: expected one of zero, error"),
             ({"config": "role"}, 'config: expected one of roles, gold_verb, vqa, got "role"; did you mean "roles"'),
             ({"verbsetting": "gold"}, 'did you mean "verb_setting"'),
+            ({"limits": 3}, "config, verb_setting, missing, limit, return_items, on_invalid, bootstrap, seed, got"),
             ({"bootstrap": 3}, "bootstrap: expected 0"),
             ({"config": "gold_verb", "verb_setting": "top1"}, 'verb_setting: expected "gold" with config="gold_verb"'),
             ({"config": "vqa", "verb_setting": "gold"}, "which has no verbs"),

@@ -95,6 +95,10 @@ class TestCommand:
         assert "have nothing for 3 of 6 pictures" in both.stderr
         assert read_run(tmp_path / "both").result["value"] < 100
 
+    def test_a_folder_without_its_form(self, command):
+        refused = command(gold=DATA)
+        assert refused.exit_code == 2 and "a folder of SSG needs --references-format ssg" in refused.stderr
+
     def test_splits_are_of_data_sets(self, command):
         refused = command("--split", "test")
         assert refused.exit_code == 2

@@ -49,6 +49,9 @@ class Job:
         sources = {flag: (path, self.form(flag)) for flag, path in self.files()}
         check_split(self.settings.get("split"), sources.values())
         for flag, (path, form) in sources.items():
+            if path.is_dir() and form == "sgeval":
+                hint = f"a folder of SSG needs --{'references-' if flag == 'references' else ''}format ssg"
+                raise SgevalError(f"{flag}: expected a file, got the folder {path}; {hint}")
             found |= {flag: describe_file(path, source_files(path, form))}
         found |= {"format": self.form("predictions"), "references_format": self.form("references")}
         return found | {key: self.settings[key] for key in ("split", "limit") if self.settings.get(key)}

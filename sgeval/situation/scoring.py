@@ -121,7 +121,8 @@ def ssg_role_values(
     >>> result["value"], result["value_two"], result["role_accuracy"], result["value_two_ceiling"]
     (100.0, 0.0, 50.0, 100.0)
     """
-    make_options(unknown)  # names the known ones
+    for name in unknown:
+        one_of("option", name, ssg_role_values.__kwdefaults__ or ())
     one_of("config", config, CONFIGS)
     given = {"missing": missing, "on_invalid": on_invalid, "bootstrap": bootstrap, "seed": seed}
     options = make_options({**given, "verb_setting": verb_setting}, config)
