@@ -88,6 +88,9 @@ class _Side:
 def _read(file: Path, label: str, format: str, split: str | None, kind: Kind, found: Check) -> _Side:
     broken: list[str] = []
     rows = read_source(file, format, split=split, kind=kind, faults=broken)
+    if rows and isinstance(rows[0], dict) and {"frame_id", "kind"} <= rows[0].keys():
+        hint = "rows of frames are checked by `sgeval score ssg_role_values`"
+        raise SgevalError(f"{label}: expected scene graphs, got rows of frames; {hint}")
     parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip")
     found.faults += broken + parsed.faults
     found.warnings += parsed.warnings

@@ -78,7 +78,10 @@ def shown(value: object, limit: int = 80) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=True)
     except (TypeError, ValueError, RecursionError):
-        text = repr(value)
+        try:
+            text = repr(value)
+        except ValueError:  # of a whole number with more digits than Python writes
+            text = f"{type(value).__name__} too long to show"
     text = one_line(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

@@ -1,19 +1,20 @@
 """Role values of situational scene graphs ("paper 3", arXiv 2410.22829), as functions on columns and on counts.
 
-A *frame* is a person, an object, or the verb of a person–object pair, with a value for each of its roles. `F` frames of at
-least one role have `N` roles, which come flat, those of all frames one after the other; names stand as codes from 0.
+A *frame* is a person, an object, or the verb of a person–object pair, with a value for each of its roles. `F` frames have
+`N` roles, which come flat, those of all frames one after the other; names stand as codes from 0.
 What is counted is whole numbers (`State`), so parts that were counted apart add up to exactly what the whole would have
 given. Values are percent, higher is better; `None` is a share of nothing.
 """
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from sgeval.summary import mean
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -36,7 +37,7 @@ class Columns:
     kind: Ints
     """Position in `KINDS`, `(F,)`."""
     lengths: Ints
-    """How many roles each frame has, at least one, `(F,)`."""
+    """How many roles each frame has, `(F,)`; none only of a verb, which then counts in the scores of verbs alone."""
     verb: Ints
     predicted_verb: Ints
     """`(F,)`; of other kinds than verb both are `NOTHING`."""
@@ -166,7 +167,8 @@ class State:
     items: Mapping[str, Counts] = field(default_factory=dict)
     """By kind: roles; of these with one, with two, with all values found; with two values or more."""
     verbs: Mapping[Name, Counts] = field(default_factory=dict)
-    """By verb: frames it is annotated for, predicted for, both; annotated frames with one, two, all roles right."""
+    """By verb: frames it is annotated for, predicted for, both; annotated frames that have roles; of these with one, two,
+    all right."""
     counts: Mapping[str, Counts] = field(default_factory=dict)
     """By the name of a count."""
     classes: Classes = field(default_factory=Classes.none)
@@ -202,12 +204,12 @@ def state(columns: Columns, verb_setting: VerbSetting = "top1", counts: Mapping[
     """What the frames hold, counted. `counts`: what the caller has counted beside."""
     found = hits(columns, verb_setting)
     right = n_right(columns, found)
-    verbs = np.flatnonzero(columns.kind == VERB)
+    verbs, framed = np.flatnonzero(columns.kind == VERB), columns.lengths > 0
     marks = _bits([*reading(right, columns.lengths).values(), columns.lengths >= 2])
     told = {**(counts or {}), "n_missing_roles": int(np.count_nonzero(columns.predicted == NOTHING))}
     told["n_no_verb"] = int(np.count_nonzero(columns.predicted_verb[verbs] == NOTHING))
     return State(
-        frames=_named(_marked(columns.kind, marks, len(KINDS))),
+        frames=_named(_marked(columns.kind[framed], marks[framed], len(KINDS))),
         items=_items(columns, found, right),
         verbs=_verbs(columns, verbs, marks),
         counts={name: (number,) for name, number in told.items()},
@@ -266,10 +268,12 @@ def _classes(columns: Columns, found: npt.NDArray[Any]) -> Classes:
 
 def _verbs(columns: Columns, chosen: Ints, marks: Ints) -> dict[Name, Counts]:
     gold, predicted, size = columns.verb[chosen], columns.predicted_verb[chosen], len(columns.verb_names)
-    annotated = _marked(gold, marks[chosen], size)
+    framed = columns.lengths[chosen] > 0
+    annotated = np.bincount(gold, minlength=size)
+    marked = _marked(gold[framed], marks[chosen][framed], size)
     said = np.bincount(predicted + 1, minlength=size + 1)[1:]  # without those of nothing
     both = np.bincount(gold[gold == predicted], minlength=size)
-    rows = np.stack([annotated[:, 0], said, both, *annotated[:, 1:4].T], axis=1)
+    rows = np.stack([annotated, said, both, *marked[:, :4].T], axis=1)
     there = np.flatnonzero(rows[:, 0] + rows[:, 1])
     return {
         columns.verb_names[code]: tuple(row) for code, row in zip(there.tolist(), rows[there].tolist(), strict=True)
@@ -336,8 +340,3 @@ def class_scores(counts: Ints) -> tuple[Floats, Floats, Floats]:
         100.0 * both / np.maximum(annotated, 1),
         100.0 * 2.0 * both / np.maximum(annotated + predicted, 1),
     )
-
-
-def mean(values: Sequence[float]) -> float | None:
-    """The mean by exact summation, whatever the order; `None` of nothing."""
-    return math.fsum(values) / len(values) if values else None

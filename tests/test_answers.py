@@ -256,6 +256,9 @@ def test_files_are_read_and_scored(tmp_path):
     result = svg2_temporal_accuracy(answers, gold, judge="exact")
     assert (result["object_accuracy"], result["triplet_accuracy"]) == (100.0, 100.0)
     assert result["n_repaired_answers"] == 2 and result["n_lost"] == 1
+    assert svg2_temporal_accuracy(rows, gold, judge="exact") == result
+    with pytest.raises(InvalidInput, match=r"predictions\[1\]: expected an object with video_id and answer"):
+        svg2_temporal_accuracy([rows[0], gold[1]], gold, judge="exact")
     # in the second the third object is none of the two that the annotation has
     assert result["n_unknown_objects"] == 1
     path.write_text('{"video_id": "v"}\n{"video_id": "w", "answer": 4}')

@@ -220,3 +220,10 @@ def test_every_picture_is_decoded_at_its_annotated_size(case, two_objects):
     Image.new("RGB", (20, 10)).save(case.images / "a.jpg")
     row = two_objects(width=64, height=48)
     assert case.check([row]).faults == case.refusal([row]) != []
+
+
+def test_rows_of_frames_are_no_graphs(tmp_path):
+    file = tmp_path / "frames.jsonl"
+    file.write_text('{"frame_id": "f", "kind": "object", "object_id": 1, "roles": []}\n')
+    with pytest.raises(SgevalError, match=r"expected scene graphs, got rows of frames; .*sgeval score ssg_role_values"):
+        check_file(file)

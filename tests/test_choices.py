@@ -115,6 +115,36 @@ def test_refusals(gold, said, words):
         score(said, gold)
 
 
+def test_answers_to_unknown_questions_are_counted():
+    """Question 5 is faulty, so its answer is no stranger; 8 and 9 were never asked."""
+    gold, said = [*GOLD, question(5, 9)], [answer(name, 0) for name in (1, 5, 8, 9)]
+    found = score(said, gold, on_invalid="skip")
+    assert (found["n_unknown_questions"], found["n_invalid"], found["n_questions"]) == (2, 1, 4)
+    assert score(said, gold, on_invalid="skip", limit=1)["n_unknown_questions"] == 0
+    counts = {"n_unknown_questions": 2, "n_invalid": 1}
+    merged = state_of([], counts).merge(state_of([], counts))
+    assert summarise_choices(merged)["n_unknown_questions"] == 4
+
+
+def test_ids_are_read_as_those_of_frames():
+    """5.0 is 5; what cannot be written is refused with its place."""
+    assert score([answer(5.0, 0)], [question("5", 0)])["accuracy"] == 100
+    for given, words in (
+        ([answer("a\ud800", 0)], r"predictions\[0\]\.question_id: expected an id"),
+        ([answer(10**5000, 0)], r"predictions\[0\]\.question_id: expected an id .* got int too long to show"),
+        ([answer(1, 10**5000)], r"predictions\[0\]\.answer: expected one of the options"),
+        ([answer(1, "hold\ud800")], r"predictions\[0\]\.answer: expected one of the options"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            score(given)
+    with pytest.raises(InvalidInput, match=r"references\[0\]\.options: expected a list of two texts"):
+        score([], [question(1, 0, options=("a", "b\ud800"))])
+
+
+def test_options_of_numpy():
+    assert score([answer(1, "b")], [{**question(1, 1), "options": np.array(["a", "b"])}])["accuracy"] == 100
+
+
 def test_faulty_rows_are_left_out():
     gold = [*GOLD, question(5, 9), question(1, 1)]
     found = score([answer(1, 0), answer(5, 0), answer(2, True), answer(8, 0)], gold, on_invalid="skip")

@@ -87,6 +87,31 @@ def test_the_same_as_from_rows(seed, setting):
         }
 
 
+def test_verbs_without_roles():
+    """Three pairs, of which one has a role: two of three verbs are right; the role stands under a right one."""
+    found = score_columns(
+        roles=["a"], gold=["x"], predicted=["x"], lengths=[0, 1, 0], kinds="verb", verbs=["hold", "wipe", "hold"],
+        predicted_verbs=["hold", "wipe", "wipe"],
+    )  # fmt: skip
+    assert (found["verb_accuracy"], found["n_verbs"], found["n_verb_frames"]) == (200 / 3, 3, 1)
+    assert (found["verb_value_all"], found["value"], found["n_empty_frames"], found["n_wrong_verbs"]) == (
+        100,
+        100,
+        2,
+        1,
+    )
+
+
+def test_verbs_that_nobody_predicted_are_told():
+    given = {"roles": ["a"], "gold": ["x"], "predicted": ["x"], "lengths": [1], "kinds": "verb", "verbs": ["hold"]}
+    for said in (None, [None]):
+        with pytest.warns(UserWarning, match="under the top-1 rule all of them are wrong"):
+            assert score_columns(**given, predicted_verbs=said)["value"] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert score_columns(**given, verb_setting="gold")["value"] == 100
+
+
 def test_units_of_the_bootstrap():
     """Two pictures of which one is right and one wrong: replicates are 0, 50 or 100. Frame by frame they are finer."""
     given = {"roles": ["a"] * 40, "gold": ["x"] * 40, "predicted": ["x"] * 20 + ["y"] * 20, "lengths": [1] * 40}

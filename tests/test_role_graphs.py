@@ -6,8 +6,8 @@ import pytest
 from ssg_kit import DATA, EXPECTED
 
 import sgeval
+from sgeval.data.source import read_source
 from sgeval.errors import InvalidInput, SgevalError
-from sgeval.formats import read_graphs
 from sgeval.readers.ssg import read_ssg
 from sgeval.records import Object, Relation, Role, SceneGraph, to_dict
 from sgeval.situation import graphs_of_rows, rows_of_graphs
@@ -97,7 +97,7 @@ def test_the_surest_predicted_verb_comes_first():
 
 def test_scores_of_graphs_are_those_of_their_rows():
     gold = list(read_ssg(DATA))
-    plain = read_graphs(DATA, "ssg")
+    plain = read_source(DATA, "ssg")
     rows = rows_of_graphs(gold)
     expected = sgeval.ssg_role_values(rows, rows)
     assert (

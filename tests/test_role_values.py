@@ -91,6 +91,13 @@ class TestByHand:
         assert row["n_classes"] == 3 and row["accuracy"] == 50
         assert row["precision"] == row["recall"] == pytest.approx(100 / 3)
 
+    def test_the_shared_value_is_the_first_predicted_one(self):
+        """{a, b} against {b, a} is b for b; {a} against {c} is c for a. Classes a (1, 0, 0), b (1, 1, 1), c (0, 1, 0):
+        precision 1/3. In the annotation's order it would be a for a: a (2, 1, 1), c (0, 1, 0), precision 1/2."""
+        gold = [frame("A", {"tool": ["a", "b"]}), frame("B", {"tool": "a"})]
+        found = score([frame("A", {"tool": ["b", "a"]}), frame("B", {"tool": "c"})], gold)
+        assert found["role_precision"] == pytest.approx(100 / 3)
+
     def test_ratios_are_percent_of_whole_frames(self):
         """Two of three frames of one kind, none of the others: what has no frame is None, and counted as 0 frames."""
         found = score([A, B], [A, B, C])
@@ -148,12 +155,50 @@ class TestMatching:
         assert (found["n_extra_verb_frames"], found["n_extra_predicted"]) == (2, 1)
         assert score(gold, gold)["verb_value_all"] == 100
 
-    def test_the_first_verb_frame_with_roles(self):
-        """A contact without a frame before the one that has one, on both sides."""
-        gold = [contact("f", "look at", {}), contact("f", "hold", {"a": "x"})]
+    def test_a_verb_without_roles_counts_for_the_verb_alone(self):
+        """Two pairs. Of the first, look at comes first and has no roles: two verbs, one frame with a role."""
+        gold = [
+            contact("f", "look at", {}),
+            contact("f", "hold", {"a": "x"}),
+            contact("f", "wipe", {"a": "y"}, object_id=2),
+        ]
+        counts = ("n_verbs", "n_verb_frames", "n_empty_frames", "n_extra_verb_frames", "n_roles")
         found = score(gold, gold)
-        assert (found["verb_accuracy"], found["verb_value_all"], found["n_empty_frames"]) == (100, 100, 1)
-        assert score([contact("f", "hold", {})], gold)["verb_accuracy"] == 100  # it has no roles, but the verb is right
+        assert [found[name] for name in counts] == [2, 1, 1, 1, 1]
+        assert [found[f"verb_{name}"] for name in ("accuracy", "value", "value_all", "f1")] == [100] * 4
+        said = [contact("f", "hold", {"a": "x"}), gold[2]]
+        found = score(said, gold, return_items=True)  # look at is missed: 1 of 2; the one frame with a role is right
+        assert (found["verb_accuracy"], found["verb_value"], found["n_wrong_verbs"], found["n_no_verb"]) == (
+            50,
+            100,
+            1,
+            0,
+        )
+        first, further, _ = found["items"]
+        assert (first["status"], first["verb_right"], first["value"]) == ("empty", False, None)
+        assert (further["status"], further["verb_right"]) == ("extra_verb_frame", None)
+        tables = {row["verb"]: (row["n"], row["n_predicted"], row["accuracy"], row["value"]) for row in found["verbs"]}
+        assert tables == {"look at": (1, 0, 0, None), "wipe": (1, 1, 100, 100), "hold": (0, 1, None, None)}
+        found = score([gold[2]], gold)
+        assert (found["verb_accuracy"], found["n_missing_frames"], found["n_no_verb"]) == (50, 1, 1)
+        with pytest.raises(InvalidInput, match='expected the verb of "0" and "1" in frame "f", got none'):
+            score([gold[2]], gold, missing="error")
+
+    def test_one_predicted_verb_the_first(self):
+        """The first predicted frame of a pair is the prediction, whatever its roles: there is one verb a pair."""
+        gold = [contact("f", "hold", {"a": "x"})]
+        found = score([contact("f", "hold", {}), *gold], gold)
+        assert (found["verb_accuracy"], found["verb_value"], found["n_extra_predicted"]) == (100, 0, 1)
+        found = score([contact("f", "wipe", {}), *gold], gold)
+        assert (found["verb_accuracy"], found["verb_value"]) == (0, 0)
+
+    def test_pictures_with_verbs_alone_are_drawn_too(self):
+        """p has a right verb with a role, q a wrong one without: replicates of the verb accuracy are 0, 50 or 100."""
+        gold = [contact("p", "hold", {"a": "x"}), contact("q", "hold", {})]
+        found = score([gold[0], contact("q", "wipe", {})], gold, bootstrap=100)
+        assert (found["n_pictures"], found["verb_accuracy"], found["value"]) == (2, 50, 100)
+        assert (found["verb_accuracy_percentile_low"], found["verb_accuracy_percentile_high"]) == (0, 100)
+        assert found["value_low"] is None
 
     def test_verbs_that_nobody_predicted(self):
         gold, said = [contact("f", "hold", THREE)], [contact("f", None, THREE)]
@@ -167,6 +212,8 @@ class TestMatching:
         gold = [A, frame("A", {"x": "y"}, object_id=2), B, C]
         found = score([A, B], gold, limit=1)
         assert (found["n_frames"], found["n_pictures"], found["value"]) == (2, 1, 50)
+        strange = score([A, frame("Z", {"a": "x"})], gold, limit=1, on_invalid="skip")
+        assert strange["n_unknown_frames"] == 0  # of the frames that were asked for none is unknown
         assert "|limit:1|" in found["signature"]
         with pytest.raises(SgevalError, match="limit: expected a whole number"):
             score([A], [A], limit=0)
@@ -255,6 +302,37 @@ class TestWhole:
         assert found == score(said, gold, bootstrap=200, return_items=True)
         assert found["value_all_high"] != score(said, gold, bootstrap=21, seed=5)["value_all_percentile_low"]
 
+    def test_intervals_of_each_table_and_of_the_pooled_roles(self):
+        """Four pictures with a person and an object of one role name; half of the persons and one object are right.
+        The interval of a role is that of its kind; the pooled one that of all eight values, 3/8."""
+        ids = (("person", 0, None), ("object", None, 1))
+        gold = [frame(name, {"a": "x"}, kind, None, *rest) for name in "pqrs" for kind, *rest in ids]
+        said = [
+            {**row, "roles": [{"role": "a", "value": "xzxzxxzz"[n] if n != 4 else "z"}]} for n, row in enumerate(gold)
+        ]
+        found = score(said, gold, bootstrap=200, return_items=True)
+        assert found["role_accuracy"] == found["value"]
+        for end in ("low", "high", "percentile_low", "percentile_high"):
+            assert found[f"role_accuracy_{end}"] == pytest.approx(found[f"value_{end}"])
+            for name in ("per_role_accuracy", "per_role_value_all", "value_all"):  # one value a role
+                assert found[f"{name}_{end}"] == pytest.approx(found[f"value_{end}"]), name
+
+    def test_the_interval_of_per_role_accuracy_is_over_all_values(self):
+        """Two of three pictures have one of two values, one has both: value is 100 everywhere, accuracy is not."""
+        gold = [frame(name, {"a": ["x", "y"]}) for name in "pqr"]
+        said = [frame("p", {"a": "x"}), frame("q", {"a": "y"}), gold[2]]
+        found = score(said, gold, bootstrap=100)
+        assert found["per_role_value_low"] is None and found["per_role_accuracy"] == pytest.approx(100 / 3)
+        assert found["per_role_accuracy_percentile_low"] == 0 and found["per_role_accuracy_percentile_high"] > 60
+
+    def test_intervals_of_each_verb(self):
+        """hold is right in p and wrong in q, wipe is right in both: 0, 50 or 100 for the one, no spread for the other."""
+        gold = [contact(name, verb, {"a": "x"}, at) for name in "pq" for at, verb in enumerate(("hold", "wipe"))]
+        said = [*gold[:2], {**gold[2], "verb": "wipe"}, gold[3]]
+        wipe, hold = score(said, gold, bootstrap=100, return_items=True)["verbs"]  # wipe is predicted more often
+        assert (hold["verb"], hold["accuracy"], hold["accuracy_high"]) == ("hold", 50, 100)
+        assert (wipe["accuracy"], wipe["accuracy_low"]) == (100, None)
+
     def test_the_result_is_plain(self):
         predictions, references = random_rows(2, 20)
         found = score(predictions, references, bootstrap=20, return_items=True)
@@ -286,6 +364,7 @@ class TestOptions:
             ({"missing": "skip"}, "missing: expected one of zero, error"),
             ({"config": "role"}, 'config: expected one of roles, gold_verb, vqa, got "role"; did you mean "roles"'),
             ({"verbsetting": "gold"}, 'did you mean "verb_setting"'),
+            ({"limits": 3}, "config, verb_setting, missing, limit, return_items, on_invalid, bootstrap, seed, got"),
             ({"bootstrap": 3}, "bootstrap: expected 0"),
             ({"config": "gold_verb", "verb_setting": "top1"}, 'verb_setting: expected "gold" with config="gold_verb"'),
             ({"config": "vqa", "verb_setting": "gold"}, "which has no verbs"),

@@ -137,6 +137,18 @@ def test_rows_of_tables():
     assert sgeval.ssg_role_values(numbers, [{**numbers[0], "frame_id": "3"}])["value"] == 100
 
 
+def test_arrays_of_numpy_and_an_empty_list_beside_a_value():
+    """As pandas reads Parquet: lists are arrays, and a key that a role lacks may be an empty list."""
+    given = np.array([{"role": "a", "values": np.array(["x", "y"])}, {"role": "b", "value": "z", "values": []}])
+    (row,) = parse_side([{**GOOD, "roles": given}], "references").rows
+    assert row.roles == {"a": ("x", "y"), "b": ("z",)}
+
+
+def test_a_number_too_long_to_write():
+    expected = ".frame_id: expected an id (a text or a whole number), got int too long to show"
+    assert faults([{**GOOD, "frame_id": 10**5000}]) == [f"references[0]{expected}"]
+
+
 def test_values_twice_are_one():
     (row,) = parse_side([roles({"role": "a", "values": ["x", "y", "x"]})], "references").rows
     assert row.roles == {"a": ("x", "y")}

@@ -95,6 +95,10 @@ class TestCommand:
         assert "have nothing for 3 of 6 pictures" in both.stderr
         assert read_run(tmp_path / "both").result["value"] < 100
 
+    def test_a_folder_without_its_form(self, command):
+        refused = command(gold=DATA)
+        assert refused.exit_code == 2 and "the folder of a data set needs --references-format NAME" in refused.stderr
+
     def test_splits_are_of_data_sets(self, command):
         refused = command("--split", "test")
         assert refused.exit_code == 2
@@ -149,15 +153,15 @@ class TestReport:
             "Value 33.33",
             "at most 16.67",  # one frame of six has two roles
             "1 role has more than one annotated value",
-            "2 of 3 verb frames have a wrong verb or none",
+            "2 of 3 pairs have a wrong verb or none",
             "Accuracy 33.33",
             "hold wipe 1 of 2",
             "wipe (nothing) 1 of 1",
             "person pose standing sitting 1 of 1",
             "verb tool hand foot 1 of 1",  # the other hand has a wrong verb
             "1 further annotated verb frame of a pair; only the first is scored n_extra_verb_frames",
-            "1 annotated frame without a role; left out n_empty_frames",
-            "1 frame that the predictions lack; its roles are wrong n_missing_frames",
+            "1 annotated frame without a role; left out of the role scores n_empty_frames",
+            "1 frame or verb that the predictions lack; wrong n_missing_frames",
             "p1 verb “hold” of 0 and 1 a further verb frame of its pair; the first is scored",
             run.result["signature"],
         ):
@@ -165,6 +169,8 @@ class TestReport:
         for key in ("value", "value_two", "value_all", "role_accuracy", "role_f1", "per_role_value", "verb_f1"):
             for prefix in ("", "person_", "object_", "verb_") if not key.startswith("verb") else ("",):
                 assert percent(run.result[f"{prefix}{key}"]) in page.words, key
+        heads = "Percent all 6 frames person 2 frames object 1 frame verb 3 frames Meaning"
+        assert page.words.count(heads) == 2  # of both readings
         ends = percent_interval(run.result["value_all_low"], run.result["value_all_high"])
         assert ends and ends in page.words
         assert sum(tag == "svg" for tag, _ in page.tags) == 4 + 2  # a bar a role, and a verb

@@ -135,6 +135,14 @@ class TestState:
         other = roles.state(replace(found, role_names="cba", value_names="vu"))
         assert one.merge(other).classes.by_name() == {("object", "a", "v"): (2, 2, 2)}
 
+    def test_parts_of_different_size_whose_names_are_numbers(self):
+        """Codes that are their own names: the longer range holds both, whichever comes first."""
+        small = replace(columns([1], [1], [0], [1], [1]), role_names=range(1), value_names=range(2))
+        large = replace(columns([1], [1], [2], [5], [4]), role_names=range(3), value_names=range(6))
+        expected = {("object", 0, 1): (1, 1, 1), ("object", 2, 5): (1, 0, 0), ("object", 2, 4): (0, 1, 0)}
+        for one, other in ((small, large), (large, small)):
+            assert roles.state(one).merge(roles.state(other)).classes.by_name() == expected
+
     def test_many_names_take_the_sparse_road(self, monkeypatch):
         whole = self.random(5)
         expected = roles.state(whole).classes.by_name()

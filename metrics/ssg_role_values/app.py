@@ -64,7 +64,7 @@ def parsed(text: str, what: str) -> list[Any]:
         return found
     return [
         strict_json.parse(line, f"{what}, line {number}")
-        for number, line in enumerate(text.splitlines(), 1)
+        for number, line in enumerate(text.split("\n"), 1)
         if line.strip()
     ]
 

@@ -108,8 +108,7 @@ class SsgRoleValues(sgeval.hub.module.Module):
             said = frames.answers_from_rows(predictions, chosen.on_invalid)
             asked = frames.questions_from_rows(references, chosen.on_invalid)
             choices = sgeval.situation.choices
-            found = choices.choose(said, asked, chosen, limit)
-            return choices.result_of(found, said.n_invalid + asked.n_invalid, chosen, limit, return_items)
+            return choices.result_of(said, asked, chosen, limit, return_items)
         mine = frames.frames_from_rows(predictions, "predictions", chosen.on_invalid)
         gold = frames.frames_from_rows(references, "references", chosen.on_invalid)
         return sgeval.situation.scoring.score_sides(mine, gold, chosen, limit=limit).result(return_items)

@@ -12,7 +12,7 @@ by entry, nothing is guessed; what was done and what was lost is counted.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -275,8 +275,13 @@ def with_own_ids(graph: VideoGraph, reference: VideoGraph | None) -> VideoGraph:
 
 def read_answers(path: Path) -> list[VideoGraph]:
     """The graphs of a file of answers, one object a line or a JSON list. Raises `SgevalError`, naming every fault."""
+    return graphs_of_answers(strict_json.read_rows(path), str(path), "")
+
+
+def graphs_of_answers(rows: Iterable[Any], name: str, label: str) -> list[VideoGraph]:
+    """The graphs of rows of answers. Raises `InvalidInput` of `name` with every fault, each at its place after `label`."""
     faults: list[str] = []
-    found = [answer_graph(row, f"[{index}]", faults) for index, row in enumerate(strict_json.read_rows(path))]
+    found = [answer_graph(row, f"{label}[{index}]", faults) for index, row in enumerate(rows)]
     if faults:
-        raise InvalidInput(str(path), faults)
+        raise InvalidInput(name, faults)
     return [graph for graph in found if graph is not None]

@@ -14,6 +14,7 @@ from sgeval.report.text import counted, cut, metric_name, number, percent, perce
 from sgeval.runs import Run
 from sgeval.situation import GROUPS, FrameRow
 from sgeval.situation.result import count_rows, tables
+from sgeval.situation.rows import is_counted, is_lost, is_wrong_verb
 
 SHOWN = 25  # roles or verbs before the fold
 MISTAKES = 20
@@ -103,9 +104,10 @@ def render_role_values(run: Run, out: Path, images: Path | None = None) -> Path:
         "several": int(result["n_several_values"]),
         "is_top1": run.options.verb_setting == "top1",
         "verb_scores": verb_scores(result),
-        "n_verbs": int(result["n_verb_frames"]),
+        "n_verbs": int(result["n_verbs"]),
+        "n_verb_frames": int(result["n_verb_frames"]),
         "n_wrong_verbs": int(result["n_wrong_verbs"]),
-        "verbs_given": bool(result["n_verb_frames"]) and result["verb_accuracy"] is None,
+        "verbs_given": bool(result["n_verbs"]) and result["verb_accuracy"] is None,
         "roles": [
             (kind, [bar(row, "role") for row in found["roles"] if row["kind"] == kind]) for kind, _ in KIND_NAMES
         ],
@@ -163,7 +165,7 @@ def cell(result: Mapping[str, Any], prefix: str, key: str) -> Cell:
 def verb_scores(result: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """Name, value, interval and meaning of the scores of verbs."""
     meanings = {
-        "accuracy": "Share of verb frames whose verb was predicted.",
+        "accuracy": "Share of pairs whose (first) verb was predicted.",
         "precision": "Mean over verbs of the share of its predictions that are right.",
         "recall": "Mean over verbs of the share of its frames that were found.",
         "f1": "Mean over verbs of F1.",
@@ -205,12 +207,12 @@ def wrong_values(run: Run) -> list[Mistake]:
     annotated: Counter[tuple[str, str, str]] = Counter()
     for row in scored(run):
         gold_side, said_side = iter(row.gold), iter(row.predicted)
-        is_lost = run.options.verb_setting == "top1" and row.kind == "verb" and row.verb != row.predicted_verb
+        lost = is_lost(row, run.options.verb_setting)
         for role, n_gold, n_said, hits in zip(row.roles, row.n_gold, row.n_predicted, row.hits, strict=True):
             truth, said = list(islice(gold_side, n_gold)), list(islice(said_side, n_said))
             gold_text, said_text = " or ".join(truth), " or ".join(said) or NO_ANSWER
-            annotated[row.kind, role, gold_text] += not is_lost
-            mistakes[row.kind, role, gold_text, said_text] += not (hits or is_lost)
+            annotated[row.kind, role, gold_text] += not lost
+            mistakes[row.kind, role, gold_text, said_text] += not (hits or lost)
     ordered = sorted((-n, key) for key, n in mistakes.items() if n)
     return [
         Mistake(kind, cut(role), cut(gold), cut(said), -n, annotated[kind, role, gold])
@@ -220,11 +222,9 @@ def wrong_values(run: Run) -> list[Mistake]:
 
 def wrong_verbs(run: Run) -> list[Mistake]:
     """Which verb was given for which, most often first."""
-    frames = [row for row in scored(run) if row.kind == "verb"]
+    frames = [row for row in run.rows.items if is_counted(row) and row.kind == "verb"]
     annotated = Counter(row.verb for row in frames)
-    pairs = Counter(
-        (row.verb or "", row.predicted_verb or NO_ANSWER) for row in frames if row.verb != row.predicted_verb
-    )
+    pairs = Counter((row.verb or "", row.predicted_verb or NO_ANSWER) for row in frames if is_wrong_verb(row))
     ordered = sorted(pairs.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Mistake("verb", "", cut(gold), cut(said), n, annotated[gold]) for (gold, said), n in ordered]
 

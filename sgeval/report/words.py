@@ -52,18 +52,19 @@ ROLE_SCOPE: Mapping[str, str] = {
     "n_person_frames": "of these: {a person|persons}",
     "n_object_frames": "of these: {an object|objects}",
     "n_verb_frames": "of these: {the verb|verbs} of a person–object pair",
+    "n_verbs": "{pair|pairs} with a verb, those without roles too; what the verb is scored over",
     "n_roles": "{role|roles} in the scored frames",
     "n_several_values": "of these: with more than one annotated value",
 }
 
 ROLE_SKIPPED: Mapping[str, str] = {
-    "n_missing_frames": "{frame that the predictions lack; its|frames that the predictions lack; their} roles are wrong",
+    "n_missing_frames": "{frame or verb|frames or verbs} that the predictions lack; wrong",
     "n_missing_roles": "{role|roles} without a predicted value, those of missing frames too; wrong",
-    "n_wrong_verbs": "verb {frame|frames} whose verb was not predicted",
+    "n_wrong_verbs": "{pair|pairs} whose verb was not predicted",
     "n_no_verb": "of these: without any predicted verb",
     "n_extra_roles": "predicted {role that its frame|roles that their frames} in the annotation {does|do} not have; ignored",
     "n_several_predicted": "{role|roles} with more than one predicted value; any of them counts",
-    "n_empty_frames": "annotated {frame|frames} without a role; left out",
+    "n_empty_frames": "annotated {frame|frames} without a role; left out of the role scores",
     "n_extra_verb_frames": "further annotated verb {frame|frames} of a pair; only the first is scored",
     "n_extra_predicted": "further predicted verb {frame|frames} of a pair; only the first counts",
     "n_unknown_frames": "predicted {frame|frames} that the annotation does not have; left out",

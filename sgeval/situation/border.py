@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from sgeval.errors import InvalidInput, SgevalError, one_line, shown
+from sgeval.progress import bar
 from sgeval.records import SceneGraph
 from sgeval.roles import KINDS
 from sgeval.situation.graphs import rows_of_graph
@@ -101,7 +102,7 @@ def _rows_of_graphs(
 
 def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], label: str, is_predicted: bool) -> None:
     check = _Check(label, is_predicted)
-    for index, plain in rows:
+    for index, plain in bar(rows, label, "row"):
         row = check.row(plain, index)
         if row is None:
             side.n_invalid += 1
@@ -153,7 +154,7 @@ class _Check:
             self.fault_at(plain, "verb", "null where the kind is not verb")
         if not self.faults and frame_id is not None:
             self.key = (frame_id, str(kind), subject_id, object_id)
-        listed = plain.get("roles")
+        listed = as_list(plain.get("roles"))
         if not isinstance(listed, (list, tuple)):
             self.fault_at(plain, "roles", "a list of {role, value}")
             return None
@@ -188,8 +189,8 @@ class _Check:
 
     def values(self, item: Mapping[str, Any], where: str) -> tuple[str, ...]:
         """The distinct values of a role; none where a prediction gives none."""
-        many = item.get("values")
-        if many is None:
+        many = as_list(item.get("values"))
+        if many is None or (item.get("value") is not None and isinstance(many, (list, tuple)) and not many):
             value = (self.optional if self.is_predicted else self.needed)(item, "value", VALUE, where)
             return () if value is None else (value,)
         if item.get("value") is not None:
@@ -218,18 +219,15 @@ class _Check:
         return None if plain.get(name) is None else self.needed(plain, name, f"{expected}, or null", where)
 
     def text(self, value: Any) -> str | None:
-        """A text that is not blank, or a whole number as a text; nothing where it is neither."""
-        if type(value) is int:
-            return str(value)
-        if isinstance(value, str):
-            if value in self.known:
-                return value
-            if not value.strip() or not _is_whole(value):
-                return None
-            self.known.add(str(value))
-            return str(value)
-        is_number = isinstance(value, Integral) and not isinstance(value, bool)
-        return str(int(value)) if is_number or (isinstance(value, float) and value.is_integer()) else None
+        """`as_text`, which looks at each text once."""
+        if not isinstance(value, str):
+            return as_text(value)
+        if value in self.known:
+            return value
+        text = as_text(value)
+        if text is not None:
+            self.known.add(text)
+        return text
 
     def fault_at(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> None:
         """A fault of what stands, or does not, under a key."""
@@ -241,7 +239,30 @@ class _Check:
         self.faults.append(f"{self.label}[{self.index}]{where}: expected {expected}, got {shown(got)}")
 
 
-def _is_whole(text: str) -> bool:
+def as_text(value: object) -> str | None:
+    """What an id, a name or a value says: a text that is not blank, or a whole number as a text; nothing where it is
+    neither, or cannot be written.
+
+    >>> as_text("pen"), as_text(5), as_text(5.0), as_text(" "), as_text(0.5), as_text(True)
+    ('pen', '5', '5', None, None, None)
+    """
+    if isinstance(value, str):
+        return str(value) if value.strip() and is_whole(value) else None
+    is_number = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, float) and value.is_integer()):
+        return None
+    try:
+        return str(int(value))  # type: ignore[call-overload]
+    except ValueError:  # more digits than Python writes
+        return None
+
+
+def as_list(value: Any) -> Any:
+    """An array of numpy as a list; anything else as it is."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def is_whole(text: str) -> bool:
     """Whether a text can be written to a file: half of a surrogate pair cannot."""
     if text.isascii():
         return True

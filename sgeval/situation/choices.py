@@ -12,10 +12,11 @@ import numpy as np
 
 from sgeval.errors import InvalidInput, SgevalError, shown
 from sgeval.options import check_limit
-from sgeval.roles import Counts, mean, percent
+from sgeval.roles import Counts, percent
 from sgeval.signature import signature
+from sgeval.situation.border import as_list, as_text, is_whole
 from sgeval.situation.options import KEY, Options
-from sgeval.summary import intervals
+from sgeval.summary import intervals, mean
 
 Verdict = Literal["right", "wrong", "refused", "out_of_range", "no_option", "missing"]
 VERDICTS: Mapping[Verdict, str] = {
@@ -25,6 +26,8 @@ VERDICTS: Mapping[Verdict, str] = {
     "missing": "n_missing",
 }
 """What is wrong for another reason than the choice, and its count."""
+LEFT_OUT = ("n_unknown_questions", "n_invalid")
+"""Counts of answers to questions that nobody asked, and of faulty rows: neither is in a score."""
 REFERENCE_KEYS = ("question_id", "task", "options", "answer", "frame_id")
 PREDICTION_KEYS = ("question_id", "answer")
 ANSWER = "one of the options, or its position from 0"
@@ -109,7 +112,7 @@ def choices(
     option are wrong and counted. `chance_accuracy` is what guessing gets, the mean of 1 / number of options.
     """
     gold, said = parse_questions(references, options), parse_answers(predictions, options)
-    return result_of(choose(said, gold, options, limit), gold.n_invalid + said.n_invalid, options, limit, return_items)
+    return result_of(said, gold, options, limit, return_items)
 
 
 def parse_questions(given: Iterable[Any], options: Options) -> Asked:
@@ -135,7 +138,7 @@ def _parsed(given: Any, label: str, keys: Sequence[str], read: Any, options: Opt
             out.n_invalid += 1
             continue
         unknown.update(str(key) for key in row if key not in keys)
-        name = _id(row.get("question_id"))
+        name = as_text(row.get("question_id"))
         if name is None:
             faults.append(
                 f"{place}.question_id: expected an id (a text or a whole number), got {_got(row, 'question_id')}"
@@ -158,7 +161,7 @@ def _parsed(given: Any, label: str, keys: Sequence[str], read: Any, options: Opt
 
 
 def _question(row: Mapping[str, Any], place: str, name: str | None, faults: list[str]) -> Question | None:
-    task, unit, listed = _id(row.get("task")), _id(row.get("frame_id")), row.get("options")
+    task, unit, listed = as_text(row.get("task")), as_text(row.get("frame_id")), as_list(row.get("options"))
     for key, found in (("task", task), ("frame_id", unit)):
         if found is None and row.get(key) is not None:
             faults.append(f"{place}.{key}: expected a text, or null, got {shown(row[key])}")
@@ -178,17 +181,18 @@ def _question(row: Mapping[str, Any], place: str, name: str | None, faults: list
 
 def _answer(row: Mapping[str, Any], place: str, name: str | None, faults: list[str]) -> Any:
     answer = row.get("answer")
-    if "answer" not in row or not (answer is None or isinstance(answer, str) or _is_position(answer)):
+    is_sound = is_whole(answer) if isinstance(answer, str) else answer is None or _is_position(answer)
+    if "answer" not in row or not is_sound:
         faults.append(f"{place}.answer: expected {ANSWER}, or null for a refusal, got {_got(row, 'answer')}")
-    return int(answer) if _is_position(answer) else answer
+    return int(answer) if is_sound and _is_position(answer) else answer
 
 
 def _is_words(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, str) and as_text(value) is not None
 
 
 def _is_position(value: object) -> TypeGuard[Integral]:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return isinstance(value, Integral) and as_text(value) is not None
 
 
 def choose_option(answer: Any, options: Sequence[str]) -> tuple[int | None, Verdict]:
@@ -216,7 +220,7 @@ def choose(predictions: Asked, references: Asked, options: Options, limit: int |
         raise SgevalError("references: expected at least one question, got none")
     faults = []
     if options.on_invalid == "error":
-        strange = [name for name in predictions.rows if name not in references.rows]
+        strange = unknown_questions(predictions, references)
         faults += [f"predictions: expected a question of the references, got {shown(name)}" for name in strange]
     found = []
     for name, question in list(references.rows.items())[:limit]:
@@ -233,10 +237,15 @@ def choose(predictions: Asked, references: Asked, options: Options, limit: int |
     return found
 
 
-def state_of(found: Iterable[Choice], n_invalid: int = 0) -> ChoiceState:
-    """The questions, counted."""
+def unknown_questions(predictions: Asked, references: Asked) -> list[str]:
+    """What is answered but not asked. A question that was left out at the border was asked."""
+    return [name for name in predictions.rows if name not in references.rows and name not in references.dropped]
+
+
+def state_of(found: Iterable[Choice], left_out: Mapping[str, int] | None = None) -> ChoiceState:
+    """The questions, counted. `left_out`: what the caller has counted beside, by its name in the result."""
     tasks: dict[str | None, tuple[int, int]] = {}
-    counts: Counter[str] = Counter({"n_invalid": n_invalid} if n_invalid else {})
+    counts: Counter[str] = Counter({name: n for name, n in (left_out or {}).items() if n})
     chances: Counter[int] = Counter()
     for choice in found:
         n, right = tasks.get(choice.question.task, (0, 0))
@@ -259,15 +268,18 @@ def summarise_choices(counted: ChoiceState) -> dict[str, Any]:
         "chance_accuracy": 100.0 * chance / n if n else None,
         "n_questions": n,
         "n_tasks": len(named),
-        **{name: counted.counts.get(name, 0) for name in (*VERDICTS.values(), "n_invalid")},
+        **{name: counted.counts.get(name, 0) for name in (*VERDICTS.values(), *LEFT_OUT)},
     }
 
 
 def result_of(
-    found: Sequence[Choice], n_invalid: int, options: Options, limit: int | None = None, return_items: bool = False
+    predictions: Asked, references: Asked, options: Options, limit: int | None = None, return_items: bool = False
 ) -> dict[str, Any]:
-    """The flat result; `items` and `tasks` when asked."""
-    counted = state_of(found, n_invalid)
+    """The flat result of checked rows; `items` and `tasks` when asked."""
+    found = choose(predictions, references, options, limit)
+    n_unknown = len(unknown_questions(predictions, references)) if limit is None else 0
+    n_invalid = predictions.n_invalid + references.n_invalid
+    counted = state_of(found, dict(zip(LEFT_OUT, (n_unknown, n_invalid), strict=True)))
     result = summarise_choices(counted)
     if options.bootstrap:
         units = {name: number for number, name in enumerate(sorted({choice.question.unit for choice in found}))}
@@ -285,12 +297,6 @@ def result_of(
             for task, (n, right) in sorted(counted.tasks.items(), key=lambda entry: (entry[0] is None, entry[0] or ""))
         ]
     return result
-
-
-def _id(value: object) -> str | None:
-    if isinstance(value, str):
-        return value if value.strip() else None
-    return str(int(value)) if isinstance(value, Integral) and not isinstance(value, bool) else None
 
 
 def _got(row: Mapping[str, Any], key: str) -> str:

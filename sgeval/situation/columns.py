@@ -29,29 +29,29 @@ class _Codes:
         return list(self.of)[1:]
 
 
-def columns_of_rows(scored: Sequence[FrameRow]) -> Columns:
-    """The columns of scored rows, in their order."""
+def columns_of_rows(counted: Sequence[FrameRow]) -> Columns:
+    """The columns of rows that count, in their order."""
     roles, values, verbs = _Codes(), _Codes(), _Codes()
-    pairs = list(chain.from_iterable(map(_pairs, scored)))
+    pairs = list(chain.from_iterable(map(_pairs, counted)))
     return Columns(
-        kind=np.fromiter((KINDS.index(row.kind) for row in scored), np.int64),
-        lengths=np.fromiter((len(row.roles) for row in scored), np.int64),
-        verb=verbs(row.verb for row in scored),
-        predicted_verb=verbs(row.predicted_verb if row.kind == "verb" else None for row in scored),
-        role=roles(chain.from_iterable(row.roles for row in scored)),
+        kind=np.fromiter((KINDS.index(row.kind) for row in counted), np.int64),
+        lengths=np.fromiter((len(row.roles) for row in counted), np.int64),
+        verb=verbs(row.verb for row in counted),
+        predicted_verb=verbs(row.predicted_verb if row.kind == "verb" else None for row in counted),
+        role=roles(chain.from_iterable(row.roles for row in counted)),
         gold=values(gold for gold, _ in pairs),
         predicted=values(predicted for _, predicted in pairs),
         role_names=roles.names,
         value_names=values.names,
         verb_names=verbs.names,
-        hits=np.fromiter(chain.from_iterable(row.hits for row in scored), np.int64),
-        n_gold=np.fromiter(chain.from_iterable(row.n_gold for row in scored), np.int64),
+        hits=np.fromiter(chain.from_iterable(row.hits for row in counted), np.int64),
+        n_gold=np.fromiter(chain.from_iterable(row.n_gold for row in counted), np.int64),
     )
 
 
 def _pairs(row: FrameRow) -> Iterable[tuple[str, str | None]]:
     """Of each role the annotated and the predicted value that stand for it: the one both share, else the first of each."""
-    if len(row.roles) == len(row.gold) == len(row.predicted) and max(row.n_predicted) == 1:
+    if len(row.roles) == len(row.gold) == len(row.predicted) and max(row.n_predicted, default=0) == 1:
         return zip(row.gold, row.predicted, strict=True)
     pairs: list[tuple[str, str | None]] = []
     gold_from = predicted_from = 0
@@ -73,8 +73,8 @@ def given_columns(
     verbs: Any = None,
     predicted_verbs: Any = None,
 ) -> tuple[Columns, Bools]:
-    """The columns that `score_columns` takes as numbers, and which of the frames have a role: those without are not in
-    them."""
+    """The columns that `score_columns` takes as numbers, and which of the frames are in them: those with a role, and
+    verbs."""
     role, role_names = _coded("roles", roles)
     truth, said, value_names = _together("gold and predicted", _coded("gold", gold), _coded("predicted", predicted))
     sizes = _whole_numbers("lengths", lengths)
@@ -89,7 +89,7 @@ def given_columns(
     _refuse_nothing("gold", truth)
     kind = _kinds(kinds, len(sizes))
     verb, predicted_verb, verb_names = _verbs(verbs, predicted_verbs, kind)
-    there = sizes > 0
+    there = (sizes > 0) | (kind == VERB)
     if not there.all():
         kind, sizes, verb, predicted_verb = kind[there], sizes[there], verb[there], predicted_verb[there]
     return Columns(kind, sizes, verb, predicted_verb, role, truth, said, role_names, value_names, verb_names), there

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from itertools import chain
 
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.progress import bar
 from sgeval.situation.border import Key, Row, Side, told
 from sgeval.situation.options import Options
 from sgeval.situation.rows import FrameRow, Status
 
 EMPTY = "has no role in the annotation"
+ONLY_VERB = "has no role in the annotation; its verb alone is scored"
 EXTRA = "a further verb frame of its pair; the first is scored"
 UNKNOWN = "the references have no such frame"
 
@@ -16,10 +18,11 @@ UNKNOWN = "the references have no such frame"
 def resolve(references: Side, predictions: Side, options: Options, limit: int | None = None) -> list[FrameRow]:
     """The frames of the references in their order, each beside its prediction; then predictions without a frame.
 
-    Of several verb frames of one pair the first with roles is scored, against the first predicted one with roles (where
-    none has any, against the first). A frame without roles is left out, one without a prediction stays: all its roles
-    are wrong. `limit` keeps the first frame_ids. Raises `InvalidInput` with every prediction that has no frame, unless
-    `on_invalid="skip"`: then it is left out; and under `missing="error"` with every frame that the predictions lack.
+    Of several verb frames of one pair the first is scored, against the first predicted one, whatever roles they have. A
+    frame without roles is left out of the role scores (`empty`); its verb, if it is the first of a pair, counts. A frame
+    without a prediction stays: its verb and all its roles are wrong. `limit` keeps the first frame_ids. Raises
+    `InvalidInput` with every prediction that has no frame, unless `on_invalid="skip"`: then it is left out; and under
+    `missing="error"` with every frame that the predictions lack.
     A prediction that was left out at the border is a missing one, but no reason to refuse.
     """
     if not references.rows:
@@ -33,18 +36,16 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
     first: dict[Key, Row] = {}
     n_predicted: dict[Key, int] = {}
     for row in predictions.rows:
-        known_row = first.setdefault(row.key, row)
-        if row.roles and not known_row.roles:
-            first[row.key] = row
+        first.setdefault(row.key, row)
         n_predicted[row.key] = n_predicted.get(row.key, 0) + 1
     found: list[FrameRow] = []
     seen: set[Key] = set()
-    for index, row in enumerate(gold):
-        prediction = first.get(row.key)
-        if not row.roles:
-            found.append(_bare(row, index, "empty", EMPTY))
-        elif row.key in seen:
+    for index, row in enumerate(bar(gold, "frames", "frame")):
+        prediction, is_verb = first.get(row.key), row.key[1] == "verb"
+        if row.key in seen:
             found.append(_bare(row, index, "extra_verb_frame", EXTRA))
+        elif not (row.roles or is_verb):
+            found.append(_bare(row, index, "empty", EMPTY))
         else:
             seen.add(row.key)
             if prediction is None and options.missing == "error" and row.key not in predictions.dropped:
@@ -52,7 +53,7 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
             found.append(_compared(row, prediction, index, n_predicted.get(row.key, 0)))
     if faults:
         raise InvalidInput("predictions", faults)
-    if not seen:
+    if not any(row.status == "scored" for row in found):
         raise SgevalError(f"references: expected at least one frame with roles, got {len(gold)} without any")
     if limit is None:
         found += [_bare(row, row.index, "unknown", UNKNOWN) for row in strange]
@@ -85,7 +86,7 @@ def _bare(row: Row, index: int, status: Status, reason: str) -> FrameRow:
 
 
 def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int) -> FrameRow:
-    """A frame beside its prediction."""
+    """A frame beside its prediction. A verb without roles is `empty`, but its verb has a prediction."""
     frame_id, kind, subject_id, object_id = row.key
     said = prediction.roles if prediction else {}
     values = [said.get(role, ()) for role in row.roles]
@@ -97,7 +98,8 @@ def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int) ->
         kind,
         subject_id,
         object_id,
-        "scored",
+        "scored" if row.roles else "empty",
+        None if row.roles else ONLY_VERB,
         verb=row.verb,
         predicted_verb=prediction.verb if prediction else None,
         is_predicted=prediction is not None,

@@ -12,8 +12,8 @@ from sgeval.roles import KINDS, VERB, ClassScore, Columns, Floats, Ints, Name, S
 from sgeval.rows import Rows
 from sgeval.situation.columns import columns_of_rows
 from sgeval.situation.options import Options
-from sgeval.situation.rows import FrameRow, item
-from sgeval.summary import intervals
+from sgeval.situation.rows import FrameRow, is_counted, item
+from sgeval.summary import ENDS, intervals, mean
 
 GROUPS: Mapping[str, tuple[str, ...]] = {"": KINDS, **{f"{kind}_": (kind,) for kind in KINDS}}
 """The prefix of keys, and the kinds of frame they are over."""
@@ -73,7 +73,7 @@ def _total(counts: Mapping[Any, tuple[int, ...]], kinds: Iterable[str]) -> tuple
 
 
 def _mean(scores: Sequence[ClassScore], name: str) -> float | None:
-    return roles.mean([getattr(score, name) for score in scores])
+    return mean([getattr(score, name) for score in scores])
 
 
 def counts_of(counted: State) -> dict[str, int]:
@@ -84,6 +84,7 @@ def counts_of(counted: State) -> dict[str, int]:
         "n_frames": sum(frames.values()),
         **{f"n_{kind}_frames": n for kind, n in frames.items()},
         "n_roles": _total(counted.items, KINDS)[0],
+        "n_verbs": n_verbs,
         "n_wrong_verbs": n_verbs - right,
         "n_several_values": _total(counted.items, KINDS)[4],
         **{str(name): number for name, (number,) in sorted(counted.counts.items())},
@@ -125,7 +126,7 @@ class Counted:
         ratios: dict[str, tuple[Floats, Floats]] = {}
         means: dict[str, list[str]] = {}
         for prefix, kinds in GROUPS.items():
-            chosen = np.isin(columns.kind, [KINDS.index(kind) for kind in kinds])
+            chosen = np.isin(columns.kind, [KINDS.index(kind) for kind in kinds]) & (columns.lengths > 0)
             for marks, of, units in ((frames, chosen, self.units), (items, chosen[of_item], self.units[of_item])):
                 ratios |= {f"{prefix}{name}": self._ratio(units, of, mark) for name, mark in marks.items()}
             could = chosen & (columns.lengths >= 2)
@@ -169,28 +170,28 @@ class Counted:
 
 def count_rows(rows: Rows[FrameRow], options: Options) -> Counted:
     """The frames of a run, counted. The picture is the unit of the bootstrap, by its name, whatever the order."""
-    scored = [row for row in rows.in_order().items if row.status == "scored"]
-    columns = columns_of_rows(scored)
-    names = {name: number for number, name in enumerate(sorted({row.frame_id for row in scored}))}
-    units = np.fromiter((names[row.frame_id] for row in scored), np.int64)
+    there = [row for row in rows.in_order().items if is_counted(row)]
+    columns = columns_of_rows(there)
+    names = {name: number for number, name in enumerate(sorted({row.frame_id for row in there}))}
+    units = np.fromiter((names[row.frame_id] for row in there), np.int64)
     return Counted(columns, units, len(names), state_of_rows(rows, options, columns), options)
 
 
 def state_of_rows(rows: Rows[FrameRow], options: Options, columns: Columns | None = None) -> State:
     """The state of rows. States of parts of a run merge to that of the whole, however the rows were split."""
-    scored = [row for row in rows.items if row.status == "scored"]
+    there = [row for row in rows.items if is_counted(row)]
     status = Counter(row.status for row in rows.items)
     counts = {
-        "n_missing_frames": sum(not row.is_predicted for row in scored),
-        "n_extra_roles": sum(len(row.extra_roles) for row in scored),
-        "n_several_predicted": sum(n > 1 for row in scored for n in row.n_predicted),
+        "n_missing_frames": sum(not row.is_predicted for row in there),
+        "n_extra_roles": sum(len(row.extra_roles) for row in there if row.roles),
+        "n_several_predicted": sum(n > 1 for row in there for n in row.n_predicted),
         "n_empty_frames": status["empty"],
         "n_extra_verb_frames": status["extra_verb_frame"],
-        "n_extra_predicted": sum(row.n_extra_predicted for row in scored),
+        "n_extra_predicted": sum(row.n_extra_predicted for row in there),
         "n_unknown_frames": status["unknown"],
         "n_invalid": rows.n_invalid,
     }
-    return roles.state(columns or columns_of_rows(scored), options.verb_setting, counts)
+    return roles.state(columns or columns_of_rows(there), options.verb_setting, counts)
 
 
 def summarise(rows: Rows[FrameRow], options: Options, signature: str, return_items: bool = False) -> dict[str, Any]:
@@ -212,12 +213,8 @@ def _flat(counted: State, options: Options, ends: Ends) -> dict[str, Any]:
         names = [f"{prefix}{name}" for prefix in GROUPS for name in WITH_INTERVAL]
         for name in (*names, "verb_accuracy"):
             known = found[name] is not None
-            found |= {key: ends.get(key) if known else None for key in _end_keys(name)}
+            found |= {key: ends.get(key) if known else None for key in (f"{name}_{end}" for end in ENDS)}
     return found | counts_of(counted)
-
-
-def _end_keys(name: str) -> list[str]:
-    return [f"{name}_{end}" for end in ("low", "high", "percentile_low", "percentile_high")]
 
 
 def summarise_columns(
@@ -243,10 +240,10 @@ def tables(counted: State, ends: Ends) -> dict[str, list[dict[str, Any]]]:
 
 
 def _verb_row(verb: Name, row: Sequence[int], ends: Ends) -> dict[str, Any]:
-    n, n_predicted, right, *marks = row
+    n, n_predicted, right, n_framed, *marks = row
     precision, recall, f1 = (side.item() for side in roles.class_scores(np.array([row[:3]])))
     scores = {"accuracy": percent(right, n), "precision": precision, "recall": recall, "f1": f1}
-    reading = {name: percent(mark, n) for name, mark in zip(READING, marks, strict=True)}
+    reading = {name: percent(mark, n_framed) for name, mark in zip(READING, marks, strict=True)}
     return {"verb": verb, "n": n, "n_predicted": n_predicted, **scores, **reading, **_table_ends(ends, f"verb {verb}")}
 
 

@@ -46,9 +46,19 @@ class FrameRow:
         return self.frame_id
 
 
+def is_counted(row: FrameRow) -> bool:
+    """Whether a row is in any score: its roles are, or at least its verb, as that of the first frame of its pair."""
+    return row.status == "scored" or (row.status == "empty" and row.kind == "verb")
+
+
 def is_wrong_verb(row: FrameRow) -> bool:
     """Whether a verb frame has another verb than was predicted, or none was."""
     return row.kind == "verb" and row.verb != row.predicted_verb
+
+
+def is_lost(row: FrameRow, verb_setting: VerbSetting) -> bool:
+    """Whether the top-1 rule takes all roles of a frame."""
+    return verb_setting == "top1" and is_wrong_verb(row)
 
 
 def item(row: FrameRow, verb_setting: VerbSetting) -> dict[str, Any]:
@@ -56,11 +66,11 @@ def item(row: FrameRow, verb_setting: VerbSetting) -> dict[str, Any]:
 
     What has no meaning for a frame is `None`: the marks of one that was not scored, the verb of a person or an object.
     """
-    is_lost = verb_setting == "top1" and is_wrong_verb(row)
+    lost = is_lost(row, verb_setting)
     roles, gold, predicted = [], list(row.gold), list(row.predicted)
     for role, n_gold, n_predicted, hits in zip(row.roles, row.n_gold, row.n_predicted, row.hits, strict=True):
         values = {"gold": gold[:n_gold], "predicted": predicted[:n_predicted]}
-        roles.append({"role": role, **values, "right": hits > 0 and not is_lost})
+        roles.append({"role": role, **values, "right": hits > 0 and not lost})
         del gold[:n_gold], predicted[:n_predicted]
     n_right, is_scored = sum(bool(role["right"]) for role in roles), row.status == "scored"
     return {
@@ -73,7 +83,7 @@ def item(row: FrameRow, verb_setting: VerbSetting) -> dict[str, Any]:
         "reason": row.reason,
         "verb": row.verb,
         "predicted_verb": row.predicted_verb,
-        "verb_right": not is_wrong_verb(row) if is_scored and row.kind == "verb" else None,
+        "verb_right": not is_wrong_verb(row) if is_counted(row) and row.kind == "verb" else None,
         "is_predicted": row.is_predicted,
         "roles": roles,
         "extra_roles": list(row.extra_roles),

@@ -9,7 +9,7 @@ import numpy as np
 
 from sgeval.errors import SgevalError, one_of
 from sgeval.options import check_limit
-from sgeval.roles import State, VerbSetting
+from sgeval.roles import NOTHING, VERB, State, VerbSetting
 from sgeval.rows import Rows
 from sgeval.signature import signature
 from sgeval.situation.border import Side, parse_side
@@ -18,7 +18,7 @@ from sgeval.situation.columns import given_columns, units_of
 from sgeval.situation.options import CONFIGS, KEY, Missing, Options, make_options
 from sgeval.situation.resolve import resolve
 from sgeval.situation.result import state_of_rows, summarise, summarise_columns
-from sgeval.situation.rows import FrameRow
+from sgeval.situation.rows import FrameRow, is_counted
 from sgeval.validation import OnInvalid
 
 NO_VERBS = (
@@ -43,7 +43,8 @@ class Scoring:
         return {}
 
     def state(self) -> State:
-        """The counts that the scores are made of; states of parts merge."""
+        """The counts that the scores are made of; states of parts merge. Of an input that is scored in parts, all rows of
+        a pair have to be in one part: the first of them is the one that counts."""
         return state_of_rows(self.rows, self.options)
 
     def result(self, return_items: bool = False) -> dict[str, Any]:
@@ -69,8 +70,8 @@ def ssg_role_values(
 
     Definition: a frame is a person, an object, or the verb of a person–object pair, with a value for each of its roles.
     `value`, `value_two` and `value_all` are the shares of frames with at least one, at least two, all roles right;
-    `role_accuracy` is the mean over role names of the share of right values; `verb_accuracy` the share of verb frames
-    whose verb is right. A verb frame with a wrong verb has no role right (top-1). Paper 3: arXiv 2410.22829.
+    `role_accuracy` is the mean over role names of the share of right values; `verb_accuracy` the share of pairs with a
+    verb whose first verb is right. A verb frame with a wrong verb has no role right (top-1). Paper 3: arXiv 2410.22829.
 
     Range and direction: percent, higher is better. A frame with one role can never count in `value_two`: its ceiling is
     `value_two_ceiling`, and `value_two_eligible` leaves such frames out.
@@ -120,7 +121,8 @@ def ssg_role_values(
     >>> result["value"], result["value_two"], result["role_accuracy"], result["value_two_ceiling"]
     (100.0, 0.0, 50.0, 100.0)
     """
-    make_options(unknown)  # names the known ones
+    for name in unknown:
+        one_of("option", name, ssg_role_values.__kwdefaults__ or ())
     one_of("config", config, CONFIGS)
     given = {"missing": missing, "on_invalid": on_invalid, "bootstrap": bootstrap, "seed": seed}
     options = make_options({**given, "verb_setting": verb_setting}, config)
@@ -160,10 +162,10 @@ def score_sides(predictions: Side, references: Side, options: Options, *, limit:
     """The same for rows that have passed the border."""
     check_limit(limit)
     found = resolve(references, predictions, options, limit)
-    verbs = [row for row in found if row.status == "scored" and row.kind == "verb" and row.is_predicted]
+    verbs = [row for row in found if is_counted(row) and row.kind == "verb" and row.is_predicted]
     if verbs and options.verb_setting == "top1" and all(row.predicted_verb is None for row in verbs):
         warnings.warn(NO_VERBS, stacklevel=4)
-    absent = {row.frame_id for row in found if row.status == "scored"}
+    absent = {row.frame_id for row in found if is_counted(row)}
     n_all = len(absent)
     absent -= {row.frame_id for row in found if row.is_predicted}
     if absent:
@@ -192,11 +194,11 @@ def score_columns(
     """`ssg_role_values` for columns: the same scores of what is matched already, with one value a role, many times as fast.
 
     `roles`, `predicted` and `gold` hold the roles of all frames one after the other, `(N,)`; `lengths` `(F,)` says how
-    many each frame has (0 leaves it out and counts it). `kinds` is one of person, object, verb, or such a name a frame;
-    where a frame is a verb, `verbs` and `predicted_verbs` `(F,)` hold its verbs. `frame_ids` `(F,)` say which frames are
-    of one picture, for the intervals; without them each is its own. Columns are numpy arrays of whole numbers (−1 is
-    nothing predicted), Arrow columns (null is), lists or arrays of texts or whole numbers. Each role stands once in a
-    frame; that is not looked at.
+    many each frame has (0 leaves it out of the role scores, and counts it). `kinds` is one of person, object, verb, or
+    such a name a frame; where a frame is a verb, `verbs` and `predicted_verbs` `(F,)` hold its verbs. `frame_ids` `(F,)`
+    say which frames are of one picture, for the intervals; without them each is its own. Columns are numpy arrays of
+    whole numbers (−1 is nothing predicted), Arrow columns (null is), lists or arrays of texts or whole numbers. Each role
+    stands once in a frame; that is not looked at.
 
     Returns the flat result of `ssg_role_values` without the counts that matching gives; with `return_tables` also
     `roles` and `verbs`. Raises `SgevalError` for columns that do not fit.
@@ -210,9 +212,12 @@ def score_columns(
     columns, there = given_columns(
         roles, gold, predicted, lengths, kinds=kinds, verbs=verbs, predicted_verbs=predicted_verbs
     )
-    if not len(columns.lengths):
+    if not len(columns.role):
         raise SgevalError(f"lengths: expected at least one frame with roles, got {len(there)} without any")
+    is_verb = columns.kind == VERB
+    if verb_setting == "top1" and is_verb.any() and (columns.predicted_verb[is_verb] == NOTHING).all():
+        warnings.warn(NO_VERBS, stacklevel=2)
     units = None if frame_ids is None else units_of(frame_ids, len(there))[there]
     line = signature({"metric": KEY, **options.signature("columns")})
-    n_empty = int(np.count_nonzero(~there))
+    n_empty = len(there) - int(np.count_nonzero(columns.lengths))
     return summarise_columns(columns, units, n_empty, options, line, return_tables)

@@ -11,7 +11,7 @@ from sgeval.judges.labels import Identical, open_pairs
 from sgeval.judges.verdicts import Judge, Pair
 from sgeval.matching import Missing, align
 from sgeval.options import check_limit
-from sgeval.readers.answers import ANSWER, with_own_ids
+from sgeval.readers.answers import ANSWER, graphs_of_answers, with_own_ids
 from sgeval.records import VideoGraph
 from sgeval.signature import signature
 from sgeval.spans import SpanEnd
@@ -199,6 +199,8 @@ def parse_side(rows: Iterable[Any], label: str, options: Options) -> Parsed:
     """Graphs through the border. A span that ends before it starts is a fault; under `on_invalid="skip"` an annotated
     relation with one is left out and counted, a predicted one stays, and overlaps with nothing there."""
     listed = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, (str, bytes, dict)) else rows
+    if any(isinstance(row, dict) and "answer" in row for row in listed):
+        listed = graphs_of_answers(listed, label, label)
     answers = [row for row in listed if isinstance(row, VideoGraph) and ANSWER in row.extra]
     if answers and len(answers) == len(listed):  # read entry by entry; an end may be an object without a label
         return Parsed(list(answers), list(range(len(answers))), len(answers))

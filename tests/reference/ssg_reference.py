@@ -103,14 +103,16 @@ def key_of(row):
 
 def score(predictions, references, verb_setting="top1"):
     """All scores and counts of plain, sound rows; and the tables, under `by_role` and `by_verb`."""
-    frames, counts = matched(predictions, references)
+    pairs, counts = matched(predictions, references)
+    frames = [frame for frame in pairs if frame["roles"]]
     out = {}
     for prefix, kinds in (("", KINDS), *((f"{kind}_", (kind,)) for kind in KINDS)):
         chosen = [frame for frame in frames if frame["kind"] in kinds]
         counts[f"n_{prefix}frames"] = len(chosen)
         for name, value in {**frame_reading(chosen, verb_setting), **role_reading(chosen, verb_setting)}.items():
             out[prefix + name] = value
-    verbs = [frame for frame in frames if frame["kind"] == "verb"]
+    verbs = [frame for frame in pairs if frame["kind"] == "verb"]
+    counts["n_verbs"] = len(verbs)
     counts["n_wrong_verbs"] = sum(is_wrong(frame) for frame in verbs)
     counts["n_no_verb"] = sum(frame["predicted_verb"] is None for frame in verbs)
     no_verbs = not verbs or (verb_setting == "gold" and counts["n_no_verb"] == len(verbs))
@@ -126,24 +128,24 @@ def is_wrong(frame):
 
 
 def matched(predictions, references):
-    """Each frame that is scored, with what was predicted for it; and what was not scored or ignored, counted."""
+    """Each frame with roles and each pair with a verb, with what was predicted first; what was left out, counted."""
     counts = dict.fromkeys(
         ("n_empty_frames", "n_extra_verb_frames", "n_extra_predicted", "n_missing_frames", "n_missing_roles"), 0
     )
     counts |= dict.fromkeys(("n_extra_roles", "n_several_values", "n_several_predicted", "n_roles"), 0)
     frames, seen = [], []
     for row in references:
-        if not row["roles"]:
-            counts["n_empty_frames"] += 1
-            continue
         if key_of(row) in seen:
             counts["n_extra_verb_frames"] += 1
             continue
+        if not row["roles"]:
+            counts["n_empty_frames"] += 1
+            if row["kind"] != "verb":
+                continue
         seen.append(key_of(row))
         mine = [other for other in predictions if key_of(other) == key_of(row)]
         counts["n_missing_frames"] += not mine
         counts["n_extra_predicted"] += max(len(mine) - 1, 0)
-        mine.sort(key=lambda other: not other["roles"])  # those with roles first, else as they come
         said = {role["role"]: values_of(role) for role in mine[0]["roles"]} if mine else {}
         roles = []
         for role in row["roles"]:
@@ -153,10 +155,10 @@ def matched(predictions, references):
             counts["n_several_values"] += len(gold) > 1
             counts["n_several_predicted"] += len(predicted) > 1
             roles.append((role["role"], gold, predicted))
-        counts["n_extra_roles"] += len(said)
+        counts["n_extra_roles"] += len(said) if roles else 0
         verb = mine[0].get("verb") if mine else None
         frames.append({"kind": row["kind"], "verb": row.get("verb"), "predicted_verb": verb, "roles": roles})
-    counts["n_pictures"] = len({row["frame_id"] for row in references if row["roles"]})
+    counts["n_pictures"] = len({row["frame_id"] for row in references if row["roles"] or row["kind"] == "verb"})
     return frames, counts
 
 
@@ -222,7 +224,7 @@ def verb_table(frames, verb_setting):
         own = [frame for frame in frames if frame["verb"] == verb]
         both = sum(1 for one, other in zip(gold, said) if one == verb == other)
         n_predicted = said.count(verb)
-        reading = frame_reading(own, verb_setting)
+        reading = frame_reading([frame for frame in own if frame["roles"]], verb_setting)
         table[verb] = {
             "n": len(own),
             "n_predicted": n_predicted,
