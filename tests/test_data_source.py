@@ -87,7 +87,7 @@ def test_a_folder_where_a_file_is_meant_and_the_other_way_round(folder_of):
         read_source(folder_of("vg150"), "sgeval")
     with pytest.raises(SgevalError, match=r'split: expected none, since no data set.s folder is read, got "test"'):
         check_split("test", [(file, "sgeval")])
-    with pytest.raises(SgevalError, match=r'format: expected one of sgeval, pvsg, .*got "vg150"'):
+    with pytest.raises(SgevalError, match=r'format: expected one of sgeval, answers, pvsg, .*got "vg150"'):
         read_source(folder_of("vg150"), "vg150", kind="video")
     with pytest.raises(SgevalError, match=r"format: expected one of sgeval, .*, fgov, got \"pvsg\""):
         read_source(folder_of("vg150"), "pvsg")

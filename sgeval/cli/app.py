@@ -1,5 +1,6 @@
 """The commands of `sgeval`: what they are called and what they take."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -31,7 +32,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no umlauts is no reason to fail
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if hasattr(os, "register_at_fork"):  # a pool ends its processes by SIGTERM, and waits until they are gone
+        os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     try:
         app()
     except KeyboardInterrupt:  # while a command was still being loaded
