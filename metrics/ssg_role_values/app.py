@@ -125,7 +125,11 @@ def _two(*labelled: Any) -> list[Any]:
     with gr.Row():
         for label, rows in (labelled[:2], labelled[2:]):
             with gr.Column(min_width=320):
-                boxes.append(gr.Code(value=one_a_line(rows), language="json", label=label, lines=2, max_lines=14, wrap_lines=True))
+                boxes.append(
+                    gr.Code(
+                        value=one_a_line(rows), language="json", label=label, lines=2, max_lines=14, wrap_lines=True
+                    )
+                )
     return boxes
 
 
