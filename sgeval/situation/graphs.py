@@ -20,6 +20,7 @@ PlainRow = dict[str, Any]
 def rows_of_graphs(graphs: Iterable[SceneGraph], *, is_predicted: bool = False) -> list[PlainRow]:
     """The rows of scene graphs, in their order. `is_predicted` as in `rows_of_graph`.
 
+    >>> from sgeval.records import Object
     >>> graph = SceneGraph("f1", (Object(0, "person", roles=(Role("pose", "sitting"),)),))
     >>> rows_of_graphs([graph])
     [{'frame_id': 'f1', 'kind': 'person', 'subject_id': '0', 'object_id': None, 'verb': None,
