@@ -79,6 +79,21 @@ def too_deep(value: Any) -> bool:
     return True
 
 
+def parse_rows(text: str, place: str, most: int) -> list[Any]:
+    """The rows of a text of at most `most` characters: one JSON value a line (blank lines skipped), or one JSON list.
+
+    >>> parse_rows('{"a": 1}\\n\\n{"a": 2}', "rows", 100)
+    [{'a': 1}, {'a': 2}]
+    """
+    if len(text) > most:
+        raise SgevalError(f"{place}: expected at most {most:,} characters, got {len(text):,}")
+    if text.lstrip().startswith("["):
+        rows: list[Any] = parse(text, place)
+        return rows
+    lines = enumerate(text.split("\n"), 1)  # not at U+2028, which may stand inside a text
+    return [parse(line, f"{place}, line {number}") for number, line in lines if line.strip()]
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file (a byte order mark is dropped), refused above `MAX_FILE_BYTES`."""
     try:

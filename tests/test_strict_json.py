@@ -1,5 +1,7 @@
 """What strangers put into files: each fault is one line that names the place, never a traceback."""
 
+import json
+
 import pytest
 
 from sgeval import strict_json
@@ -167,3 +169,14 @@ class TestFiles:
 
     def test_list_after_many_blanks(self, write):
         assert list(read_rows(write("\n" * 5000 + '[{"a": 1}]'))) == [{"a": 1}]
+
+
+def test_rows_of_a_text():
+    """A line ends at a line feed alone: U+2028 may stand inside a text."""
+    rows = [{"a": "one\u2028line"}, {"b": 2}]
+    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    assert strict_json.parse_rows(lines, "rows", 1000) == strict_json.parse_rows(json.dumps(rows), "rows", 1000) == rows
+    with pytest.raises(SgevalError, match="rows: expected at most 10 characters, got "):
+        strict_json.parse_rows(lines, "rows", 10)
+    with pytest.raises(SgevalError, match="rows, line 2: expected JSON"):
+        strict_json.parse_rows('{"a": 1}\n{', "rows", 100)

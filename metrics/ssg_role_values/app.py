@@ -55,24 +55,13 @@ def one_a_line(rows: list[dict[str, Any]]) -> str:
     return "\n".join(json.dumps(row) for row in rows)
 
 
-def parsed(text: str, what: str) -> list[Any]:
-    """The rows of JSON Lines, or of a JSON list."""
-    if len(text) > MAX_TEXT:
-        raise SgevalError(f"{what}: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
-    if text.lstrip().startswith("["):
-        found: list[Any] = strict_json.parse(text, what)
-        return found
-    return [
-        strict_json.parse(line, f"{what}, line {number}")
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip()
-    ]
-
-
 def score_frames(said: str, gold: str, setting: str) -> tuple[Table, Table, dict[str, Any]]:
     """The scores by kind of frame, one row a role of each frame, and the flat result."""
     try:
-        rows = parsed(said, "predictions"), parsed(gold, "references")
+        rows = (
+            strict_json.parse_rows(said, "predictions", MAX_TEXT),
+            strict_json.parse_rows(gold, "references", MAX_TEXT),
+        )
         result = sgeval.ssg_role_values(*rows, verb_setting=setting, return_items=True)  # type: ignore[arg-type]
     except SgevalError as fault:
         raise gr.Error(str(fault), duration=None) from None
@@ -110,7 +99,10 @@ def shown(value: float | None) -> str:
 def score_choices(said: str, gold: str) -> tuple[dict[str, Any], Table]:
     """The flat result of multiple choice, and one row a question."""
     try:
-        rows = parsed(said, "predictions"), parsed(gold, "references")
+        rows = (
+            strict_json.parse_rows(said, "predictions", MAX_TEXT),
+            strict_json.parse_rows(gold, "references", MAX_TEXT),
+        )
         result = sgeval.ssg_role_values(*rows, config="vqa", return_items=True)
     except SgevalError as fault:
         raise gr.Error(str(fault), duration=None) from None

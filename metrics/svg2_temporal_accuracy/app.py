@@ -44,24 +44,13 @@ def one_a_line(rows: list[dict[str, Any]]) -> str:
     return "\n".join(json.dumps(row) for row in rows)
 
 
-def parsed(text: str, what: str) -> list[Any]:
-    """The rows of JSON Lines, or of a JSON list."""
-    if len(text) > MAX_TEXT:
-        raise SgevalError(f"{what}: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
-    if text.lstrip().startswith("["):
-        found: list[Any] = strict_json.parse(text, what)
-        return found
-    return [
-        strict_json.parse(line, f"{what}, line {number}")
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip()
-    ]
-
-
 def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dict[str, Any]]:
     """The four accuracies, what met what, and the flat result."""
     try:
-        rows = parsed(said, "predictions"), parsed(gold, "references")
+        rows = (
+            strict_json.parse_rows(said, "predictions", MAX_TEXT),
+            strict_json.parse_rows(gold, "references", MAX_TEXT),
+        )
         result = sgeval.svg2_temporal_accuracy(
             *rows,
             judge=judge,

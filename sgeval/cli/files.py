@@ -8,13 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from sgeval import situation, temporal
 from sgeval.cli.ending import say
-from sgeval.cli.scoring import DEFAULT_BOOTSTRAP, read_settings, refuse_existing
+from sgeval.cli.scoring import check_folder, options_in, read_settings, refuse_existing
 from sgeval.data.source import check_split, read_source, source_files
 from sgeval.errors import SgevalError
 from sgeval.judges import make_judge
-from sgeval.judges.embedding import PREFIX
+from sgeval.judges.make import is_language_model
 from sgeval.judges.verdicts import Judge, Pair
-from sgeval.options import options_of
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
 from sgeval.schemas import Kind
 
@@ -58,9 +57,7 @@ class Job:
 
     def options(self) -> Any:
         """The metric's options; the command line bootstraps by default."""
-        names = {item.name for item in fields(self.metric.options)}
-        given = {key: value for key, value in self.settings.items() if key in names}
-        return options_of(self.metric.options, {"bootstrap": DEFAULT_BOOTSTRAP, **given})
+        return options_in(self.settings, self.metric.options)
 
     def form(self, flag: str) -> str:
         """The form of a file. Predictions and references have one each: a data set's folder holds no predictions."""
@@ -96,8 +93,7 @@ class Job:
 def run_job(job: Job, *, overwrite: bool = False) -> Run:
     """Score and write the run folder."""
     options = job.options()
-    if job.out.exists() and not job.out.is_dir():
-        raise SgevalError(f"out: expected a folder, got the file {job.out}")
+    check_folder(job.out)
     if not overwrite:
         refuse_existing(job.out)
     inputs = job.inputs()
@@ -130,7 +126,7 @@ def judge_of(job: Job) -> Judge:
         raise SgevalError(
             "judge_options: expected no api_key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)"
         )
-    if isinstance(name, str) and "/" in name and not name.startswith(PREFIX):
+    if isinstance(name, str) and is_language_model(name):
         options.setdefault("cache", job.out / VERDICTS)
     return make_judge(name, **options)
 

@@ -17,6 +17,8 @@ OnInvalid = Annotated[str | None, typer.Option(help="Faulty parts: error (defaul
 OnBadImage = Annotated[str | None, typer.Option(help="Unreadable pictures: error (default) or skip.")]
 BatchSize = Annotated[int | None, typer.Option(help="Regions encoded at once; 32 by default.")]
 Bootstrap = Annotated[int | None, typer.Option(help="Replicates for the intervals; 1000 by default, 0 for none.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the intervals; 0 by default.")]
+SystemName = Annotated[str | None, typer.Option(help="Name of the system in reports; the file's name by default.")]
 Device = Annotated[str | None, typer.Option(help="auto (default), cpu, cuda, cuda:1 …")]
 Precision = Annotated[
     str | None, typer.Option(help="fp32 (default), or bf16: faster on hardware for it, scores move a little.")

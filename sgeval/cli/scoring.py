@@ -63,9 +63,7 @@ class Job:
 
     def options(self) -> Any:
         """The metric's options; the command line bootstraps by default."""
-        names = {item.name for item in fields(self.metric.options)}
-        given = {key: value for key, value in self.settings.items() if key in names}
-        return options_of(self.metric.options, {"bootstrap": DEFAULT_BOOTSTRAP, **given})
+        return options_in(self.settings, self.metric.options)
 
     def how(self) -> dict[str, Any]:
         """Which encoder, and how it runs."""
@@ -154,8 +152,7 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
     options, setup = job.options(), job.metric.setup(**job.how())
     setup.check()
     inputs = job.inputs()
-    if job.out.exists() and not job.out.is_dir():
-        raise SgevalError(f"out: expected a folder, got the file {job.out}")
+    check_folder(job.out)
     if resume and (job.out / RESULTS).exists() and not (job.out / PROGRESS).exists():
         return _complete(job, inputs, options)
     if not (overwrite or resume):
@@ -186,6 +183,19 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
         if not result["n_bad_images"]:  # else it stays: pictures that are mended can be scored with --resume
             opened[0].finish()
     return read_run(job.out)
+
+
+def options_in(settings: Mapping[str, Any], kind: type[Any]) -> Any:
+    """The options of a metric among the settings of a run; the command line bootstraps by default."""
+    names = {item.name for item in fields(kind)}
+    given = {key: value for key, value in settings.items() if key in names}
+    return options_of(kind, {"bootstrap": DEFAULT_BOOTSTRAP, **given})
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file where a run folder is to be."""
+    if out.exists() and not out.is_dir():
+        raise SgevalError(f"out: expected a folder, got the file {out}")
 
 
 def _begin(out: Path) -> None:

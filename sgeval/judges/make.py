@@ -43,7 +43,7 @@ def make_judge(judge: JudgeLike | None = None, **options: Any) -> Judge:
     if judge is None:
         _announce()
         judge = DEFAULT_JUDGE
-    if isinstance(judge, str) and "/" in judge and not judge.startswith(PREFIX):
+    if isinstance(judge, str) and is_language_model(judge):
         return _language_model(judge, options)
     if options:
         name = judge if isinstance(judge, str) else _name(judge)
@@ -55,6 +55,15 @@ def make_judge(judge: JudgeLike | None = None, **options: Any) -> Judge:
         return Embedding(model)
     one_of("judge", judge, OFFLINE, FORMS)
     return OFFLINE[judge]()
+
+
+def is_language_model(name: str) -> bool:
+    """Whether a judge's name is `provider/model`.
+
+    >>> is_language_model("openai/gpt-4o-mini"), is_language_model("embedding:all/minilm")
+    (True, False)
+    """
+    return "/" in name and not name.startswith(PREFIX)
 
 
 @cache

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.formats import O365_PATHS, o365_paths, rlipv2_rows
-from sgeval.readers.place import Place, is_number, pointer_step
+from sgeval.readers.place import Place, is_number
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 FgovConfig = Literal["coco", "o365"]
@@ -189,18 +189,18 @@ def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGra
     if paths is not None and "file_name" not in row:
         raise place.at(".image_id").fault(f"one of the ids in {paths.name}", row["image_id"])
     own = place.at(".extra").any_json(place.at(".extra").checked(row.get("extra", {}), "an object", dict))
-    extra = {"dataset": row["source"], **own, **_rest(place, "", row, KNOWN[""])}
+    extra = {"dataset": row["source"], **own, **place.rest("", row, KNOWN[""])}
     objects: list[Object] = []
     for at, item in enumerate(row["objects"]):
         objects.append(_object(place.at(f".objects[{at}]"), item))
-        extra |= _rest(place.at(f".objects[{at}]"), f"/objects/{at}", item, KNOWN["objects"])
+        extra |= place.at(f".objects[{at}]").rest(f"/objects/{at}", item, KNOWN["objects"])
     ids = {item.id for item in objects}
     if len(ids) < len(objects):
         raise place.at(".objects").fault("each object_id once", [item.id for item in objects])
     relations: list[Relation] = []
     for at, item in enumerate(row["relations"]):
         relations.append(_relation(place.at(f".relationships[{at}]"), item, ids))
-        extra |= _rest(place.at(f".relationships[{at}]"), f"/relations/{at}", item, KNOWN["relations"])
+        extra |= place.at(f".relationships[{at}]").rest(f"/relations/{at}", item, KNOWN["relations"])
     width, height = (
         place.at(f".{side}").checked(row[side], "a whole number of pixels", int) if row.get(side) is not None else None
         for side in ("width", "height")
@@ -251,12 +251,3 @@ def _relation(place: Place, item: Mapping[str, Any], ids: set[int]) -> Relation:
         id=None if number is None else place.at(".relationship_id").checked(number, "a whole number", int),
         score=None if score is None else float(score),
     )
-
-
-def _rest(place: Place, pointer: str, item: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """What the form does not know, by JSON pointer."""
-    return {
-        f"{pointer}/{pointer_step(key)}": place.at(f".{key}").any_json(value)
-        for key, value in item.items()
-        if key not in known
-    }

@@ -22,7 +22,7 @@ from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers.flags import relation_flags
 from sgeval.readers.place import MOST_FRAMES, Place, is_kind, is_number, quoted
-from sgeval.readers.video_form import Once, rate, rest, video_id_of, whole_number
+from sgeval.readers.video_form import Once, rate, video_id_of, whole_number
 from sgeval.records import Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -128,14 +128,14 @@ class _Source:
         meta = _Meta.of(place.at(".meta"), place.get(record, "meta", "an object", dict))
         extra = {
             **{key: place.at(f".{key}").any_json(record[key]) for key in TEXTS if key in record},
-            **rest(place, "", record, KNOWN[""]),
-            **rest(place.at(".meta"), "/meta", record["meta"], KNOWN["meta"]),
+            **place.rest("", record, KNOWN[""]),
+            **place.at(".meta").rest("/meta", record["meta"], KNOWN["meta"]),
         }
         objects = place.get(record, "objects", "a list of objects", list)
         built = tuple(self._object(place.at(f".objects[{at}]"), item) for at, item in enumerate(objects))
         for at, item in enumerate(objects):
             kept = {key: value for key, value in item.items() if (key, value) != ("status", [])}
-            extra |= rest(place.at(f".objects[{at}]"), f"/objects/{at}", kept, KNOWN["objects"])
+            extra |= place.at(f".objects[{at}]").rest(f"/objects/{at}", kept, KNOWN["objects"])
         ids = {item.id for item in built}
         if len(ids) < len(built):
             raise place.at(".objects").fault("each object_id once", [item.id for item in built])

@@ -1,10 +1,9 @@
 """What the readers of videos share: ids, rates, whole numbers in a range, and what no column holds."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgeval.errors import SgevalError, shown
-from sgeval.readers.place import Place, is_number, pointer_step
+from sgeval.readers.place import Place, is_number
 from sgeval.spans import RATES, is_rate
 
 
@@ -62,12 +61,3 @@ def rate_option(fps: Any) -> float | None:
     if fps is not None and not (is_number(fps) and is_rate(fps)):
         raise SgevalError(f"fps: expected {RATES}, or none, got {shown(fps)}")
     return None if fps is None else float(fps)
-
-
-def rest(place: Place, pointer: str, item: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """What a part of a file says beyond the keys that are known, by JSON pointer."""
-    return {
-        f"{pointer}/{pointer_step(key)}": place.at(f".{key}").any_json(value)
-        for key, value in item.items()
-        if key not in known
-    }

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from sgeval.readers.place import LARGEST, MOST_FRAMES, MOST_PIXELS, Place, is_kind, is_number
-from sgeval.readers.video_form import rate, rest, video_id_of, whole_number
+from sgeval.readers.video_form import rate, video_id_of, whole_number
 from sgeval.spans import FASTEST, SLOWEST
 
 Tid = Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -176,4 +176,4 @@ def _keep(
     extra: dict[str, Any], place: Place, pointer: str, row: Mapping[str, Any], known: Sequence[str] | None = None
 ) -> None:
     known = KNOWN[pointer.split("/")[1] if pointer else ""] if known is None else known
-    extra |= rest(place, pointer, row, known)
+    extra |= place.rest(pointer, row, known)

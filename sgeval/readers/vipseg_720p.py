@@ -16,7 +16,7 @@ from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.readers.json_records import typed_block
 from sgeval.readers.place import Place
-from sgeval.readers.video_form import Once, rest
+from sgeval.readers.video_form import Once
 from sgeval.readers.vipseg_form import (
     ROOTS,
     SOURCE,
@@ -140,7 +140,7 @@ class VideoFile:
         name = self.video_ids[index]
         place = self.place.at(f"videos[{index}] (video_id {shown(name)})")
         video = _value(place, self.videos[index])
-        extra = rest(place, "", video, KNOWN["video"])
+        extra = place.rest("", video, KNOWN["video"])
         images = place.get(video, "images", "a list of images", list)
         sizes: set[tuple[int | None, int | None]] = set()
         stems, numbers = [], dict[str, int]()
@@ -151,7 +151,7 @@ class VideoFile:
                 raise here.at(".id").fault("each image once", number)
             stems.append(_stem(here, image))
             sizes.add((here.pixels(image, "width"), here.pixels(image, "height")))
-            extra |= rest(here, f"/images/{at}", image, KNOWN["image"])
+            extra |= here.rest(f"/images/{at}", image, KNOWN["image"])
         if len(sizes) > 1:
             raise place.at(".images").fault("images of one width and height", sorted(map(str, sizes)))
         masks, found = self._frames(name, numbers, extra)
@@ -184,7 +184,7 @@ class VideoFile:
         index, entry = self.annotations[name]
         place = self.place.at(f"annotations[{index}] (video_id {shown(name)})")
         annotation = _value(place, entry)
-        extra |= rest(place, "/annotations", annotation, KNOWN["annotation"])
+        extra |= place.rest("/annotations", annotation, KNOWN["annotation"])
         for at, row in enumerate(place.get(annotation, "annotations", "a list of frames", list)):
             here = place.at(f".annotations[{at}]")
             number = here.at(".image_id").text_id(here.get(row, "image_id", "a text or a whole number", (str, int)))
@@ -192,7 +192,7 @@ class VideoFile:
             if frame is None or frame in segments:
                 expected = "each image once" if frame is not None else f"the id of one of the {len(numbers)} images"
                 raise here.at(".image_id").fault(expected, number)
-            extra |= rest(here, f"/annotations/{frame}", row, KNOWN["frame"])
+            extra |= here.rest(f"/annotations/{frame}", row, KNOWN["frame"])
             masks[frame] = _stem(here, row)
             segments[frame] = {}
             for step, segment in enumerate(here.get(row, "segments_info", "a list of segments", list)):
@@ -201,7 +201,7 @@ class VideoFile:
                 if not 0 < key <= LARGEST_ID or key in segments[frame]:
                     raise spot.at(".id").fault(f"a whole number from 1 to {LARGEST_ID:,}, each once a frame", key)
                 segments[frame][key] = (spot, segment)
-                extra |= rest(spot, f"/annotations/{frame}/segments_info/{step}", segment, KNOWN["segment"])
+                extra |= spot.rest(f"/annotations/{frame}/segments_info/{step}", segment, KNOWN["segment"])
         return masks, self._joined(segments)
 
     def _joined(self, segments: Mapping[int, Mapping[int, tuple[Place, Mapping[str, Any]]]]) -> dict[int, Segment]:

@@ -16,7 +16,7 @@ from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import Span
 from sgeval.temporal.options import Options
 from sgeval.temporal.rows import Item, Match, Side, VideoRow
-from sgeval.tiou import SpanSets, overlap
+from sgeval.tiou import ROUNDING, SpanSets, overlap
 
 Pair = tuple[VideoGraph | None, VideoGraph]
 ANY_LENGTH: tuple[Span, ...] = ((0.0, 1.0),)
@@ -240,4 +240,4 @@ def _video_row(
 
 
 def _is_beyond(span: Span, length: float | None) -> bool:
-    return min(span) < 0 or (length is not None and max(span) > length * (1 + 1e-9))
+    return min(span) < 0 or (length is not None and max(span) > length * (1 + ROUNDING))
