@@ -128,12 +128,3 @@ def safe_link(link: str | None) -> str | None:
     except ValueError:
         return None
     return None if parts.scheme or parts.netloc or ":" in parts.path else link
-
-
-def signature_parts(signature: str) -> dict[str, str]:
-    """The `name:value` parts of a signature, in order.
-
-    >>> signature_parts("metric:relclipscore|template:a:b")
-    {'metric': 'relclipscore', 'template': 'a:b'}
-    """
-    return {name: value for name, _, value in (part.partition(":") for part in signature.split("|"))}
