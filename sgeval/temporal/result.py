@@ -151,6 +151,12 @@ def sample(rows: Rows, options: Options) -> Sample:
     return Sample(tuple(video.video_id for video in rows.videos), ratios)
 
 
+def is_withheld(result: Mapping[str, Any]) -> bool:
+    """Whether a headline of a result, lenient or strict, is withheld since verdicts are missing."""
+    there = [kind for kind in KINDS if result[f"{kind}_coverage"] is not None]
+    return any(result[f"{kind}_accuracy{ending}"] is None for kind in there for ending in ("", "_strict"))
+
+
 def readings(options: Options) -> Iterable[tuple[str, str, Reading, str]]:
     """Key, kind, reading and side of each share that is reported."""
     main = options.thresholds.index(HEADLINE_THRESHOLD)
