@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sgeval.readers.answers import NO_ANSWER
 from sgeval.summary import Floats, Sample, intervals
 from sgeval.temporal import hits
 from sgeval.temporal.hits import Hits, Key, Reading, State
@@ -184,7 +185,8 @@ def counts(rows: Rows) -> dict[str, int]:
     found |= {f"n_predicted_{kind}s": of["prediction", kind] for kind in ("object", "attribute", "relation")}
     found |= {"n_videos": len(rows.videos), "n_missing_videos": sum(row.status == "missing" for row in rows.videos)}
     found |= {name: sum(getattr(row, name) for row in rows.videos) for name in COUNTED}
-    found["n_repaired_answers"] = sum(bool(row.repairs) for row in rows.videos)
+    found["n_unread_answers"] = sum(NO_ANSWER in row.repairs for row in rows.videos)
+    found["n_repaired_answers"] = sum(bool(row.repairs) for row in rows.videos) - found["n_unread_answers"]
     return found | {"n_invalid": rows.n_invalid} | judge_counts(rows)
 
 
