@@ -90,7 +90,9 @@ def validate(
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures: each is decoded; presence, size and boxes are checked.")
     ] = None,
-    format: Annotated[str, typer.Option(help=f"Form of the file: {flags.FORMS}.")] = "sgeval",
+    format: Annotated[
+        str, typer.Option(help=f"Form of the file: {flags.FORMS}. With --kind video: {flags.VIDEO_FORMS}.")
+    ] = "sgeval",
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     split: flags.Split = None,
     kind: Annotated[str, typer.Option(help="image or video.")] = "image",
@@ -99,6 +101,7 @@ def validate(
     """List every fault of a file at once: place, what was expected, what is there.
 
     Exit code 2 when there is one. Example: `sgeval validate predictions.jsonl --references gold.jsonl --images photos/`
+    · `sgeval validate videos.jsonl --kind video`
     """
     from sgeval.check import check_file
     from sgeval.cli.show import show_check

@@ -18,6 +18,7 @@ from sgeval.report import tabular
 from sgeval.report.compare import order
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
 from sgeval.report.facts import why_nothing
+from sgeval.report.temporal import others
 from sgeval.report.text import NOTHING, hundred, interval, percent, percent_interval
 from sgeval.runs import Run
 
@@ -117,12 +118,15 @@ def show_temporal(run: Run) -> None:
     console = Console(highlight=False)
     console.print(table)
     for kind in temporal.KINDS:
-        if result[f"{kind}_accuracy"] is None and result[f"{kind}_coverage"] is not None:
+        coverage = result[f"{kind}_coverage"]
+        if coverage is not None and coverage < 100.0:
             low, high = (percent(result[f"{kind}_accuracy_at_{end}"]) for end in ("least", "most"))
             judged = percent(result[f"{kind}_accuracy_on_judged"])
-            console.print(
-                f"[yellow]{kind}[/]: withheld, verdicts are missing; {judged} on the judged, {low} to {high} overall"
-            )
+            words = f"verdicts are missing; {judged} on the judged, {low} to {high} overall"
+            start = "withheld, " if result[f"{kind}_accuracy"] is None else ""
+            console.print(f"[yellow]{kind}[/]: {start}{words}", soft_wrap=True)
+    for name, value, ends in others(result):
+        console.print(f"{escape(name)}: {value}" + (f" ({ends})" if ends else ""), soft_wrap=True)
     counts = {key: value for key, value in result.items() if key.startswith("n_") and value}
     console.print(", ".join(f"{key} {value}" for key, value in counts.items()))
     console.print(f"judge: {escape(result['judge'])}")
