@@ -16,6 +16,7 @@ from sgeval.validation import parse_graphs
 
 ROOT = Path(__file__).resolve().parent.parent
 README, CARD = ROOT / "README.md", ROOT / "metrics" / "relclipscore" / "README.md"
+SCORING = ROOT / "docs" / "scoring.md"
 THETA_CARD = ROOT / "metrics" / "theta" / "README.md"
 N = 4  # scenes
 
@@ -33,13 +34,17 @@ def offline(text: str) -> str:
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A folder with the files that the snippets name."""
-    for name, source in (("predictions", "predictions_good"), ("gold", "references")):
+    for name, source in (
+        ("predictions", "predictions_good"),
+        ("theirs", "predictions_swapped"),
+        ("gold", "references"),
+    ):
         lines = (SCENES / f"{source}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         (tmp_path / f"{name}.jsonl").write_text("".join(lines[:N]), encoding="utf-8")
-    frame = re.findall(r"^A line is `(\{.*?\})`", README.read_text(encoding="utf-8"), re.MULTILINE)
+    frame = re.findall(r"^A line is `(\{.*?\})`", SCORING.read_text(encoding="utf-8"), re.MULTILINE)
     for name in ("said", "frames"):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(frame), encoding="utf-8")
-    video = re.findall(r"^A video is `(\{.*?\})`", README.read_text(encoding="utf-8"), re.MULTILINE)
+    video = re.findall(r"^A video is `(\{.*?\})`", SCORING.read_text(encoding="utf-8"), re.MULTILINE)
     for name in ("seen", "videos"):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(video), encoding="utf-8")
     (tmp_path / "photos").symlink_to(SCENES / "images")
@@ -49,8 +54,8 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("page", "metric"),
-    [(README, "relclipscore"), (CARD, "relclipscore"), (THETA_CARD, "theta")],
-    ids=["readme", "card", "theta"],
+    [(README, "relclipscore"), (SCORING, "relclipscore"), (CARD, "relclipscore"), (THETA_CARD, "theta")],
+    ids=["readme", "scoring", "card", "theta"],
 )
 def test_python_snippets(here, page, metric):
     names: dict = {}
@@ -62,26 +67,40 @@ def test_python_snippets(here, page, metric):
 
 
 @pytest.mark.parametrize(
-    ("first", "run"),
+    ("page", "made"),
     [
-        ("sgeval validate", "mine"),
-        ("sgeval score theta", "theta"),
-        ("sgeval score ssg_role_values", "values"),
-        ("sgeval score svg2_temporal_accuracy", "videos"),
+        (README, ["runs/mine/report.html"]),
+        (
+            SCORING,
+            [
+                *(f"runs/{run}/report.html" for run in ("mine", "theta", "values", "videos")),
+                "table.tex",
+                "ranking.html",
+            ],
+        ),
     ],
+    ids=["readme", "scoring"],
 )
-def test_commands(here, first, run):
-    """The README's own commands, one after the other."""
-    (commands,) = (block for block in blocks(README, "bash") if block.startswith(first))
-    for line in commands.splitlines():
+def test_commands(here, page, made):
+    """The page's own commands, one after the other; those that install are the build's."""
+    commands = [line for block in blocks(page, "bash") for line in block.splitlines() if line.startswith("sgeval ")]
+    for line in commands:
         program, *arguments = shlex.split(line.replace("clip-b32", "demo"), comments=True)
         assert program == "sgeval"
         outcome = CliRunner().invoke(app, arguments)
         assert outcome.exit_code == 0, (line, outcome.output)
-    assert (here / "runs" / run / "report.html").is_file()
+    assert [name for name in made if not (here / name).is_file()] == []
 
 
-@pytest.mark.parametrize("page", [README, CARD], ids=["readme", "card"])
+def test_links_within_the_pages():
+    """Every relative link of README and docs leads to a file of the repository."""
+    pages = [README, *sorted((ROOT / "docs").glob("*.md"))]
+    links = {(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))}
+    missing = [str(link) for page, link in links if "://" not in link and not (page.parent / link).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [SCORING, CARD], ids=["scoring", "card"])
 def test_json_examples_pass_the_border(page):
     found = blocks(page, "json")
     assert found
