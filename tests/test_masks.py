@@ -120,8 +120,8 @@ def test_the_first_fault_is_told():
 
 
 def test_a_sum_beyond_64_bits():
-    """100,000 numbers of 7 characters, 2**34 - 1 each: the runs at odd places are 1, 2, … 50,000 times that, those at even ones
-    1, then 1, 2, … 49,999 times. The sum is told and does not wrap."""
+    """100,000 numbers of 7 characters, 2**34 - 1 each: the runs at odd places are 1, 2, … 50,000 times that, those at even
+    ones 1, then 1, 2, … 49,999 times. The sum is told and does not wrap."""
     runs = (2**34 - 1) * (1 + 50_000 * 50_001 // 2 + 49_999 * 50_000 // 2)
     with pytest.raises(SgevalError, match=f"expected runs over 1000000 pixels, got {runs}"):
         masks.checked_counts({"size": [10**3, 10**3], "counts": "oooooo?" * 100_000})

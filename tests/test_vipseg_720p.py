@@ -41,6 +41,55 @@ class TestForm720p:
         """Whatever the order of annotations: points, areas and the order of objects are those of the first test."""
         assert read(lambda whole: whole["annotations"][0]["annotations"].reverse())[0] == OF_720P
 
+    @pytest.mark.parametrize(
+        ("images", "frames", "words"),
+        [
+            ((), "25 20 30", r'\.annotations\[0\].file_name: .* of its image, "00000020", got "00000025"'),
+            ((), "20 25 31", r'\.annotations\[2\].file_name: .* of its image, "00000030", got "00000031"'),
+            ("25 20 30", "25 20 30", r'\.images\[1\].file_name: expected a frame after "00000025", got "00000020"'),
+            ("20 30 25", "20 30 25", r'\.images\[2\].file_name: expected a frame after "00000030", got "00000025"'),
+            ("20 20 30", "20 20 30", r'images\[1\].*each frame once, got "00000020" again \(first in images\[0\]\)'),
+            ("25 30 35", "25 30 35", r'images\[1\].file_name: .* frame of the id "00000025", got "00000030"'),
+        ],
+    )
+    def test_names_under_which_a_frame_would_be_another(self, images, frames, words, read):
+        """Published ids are the names, which ascend, and a mask is named like its frame. In the last case the frames 25, 30
+        and 35 are under the ids 20, 25 and 30."""
+
+        def change(whole):
+            named = (
+                (whole["videos"][0]["images"], images.split() if images else ()),
+                (whole["annotations"][0]["annotations"], frames.split()),
+            )
+            for entries, numbers in named:
+                for entry, number in zip(entries, numbers):
+                    entry["file_name"] = f"000000{number}.png"
+
+        with pytest.raises(SgevalError, match=rf'video_id "{A}"\){words}' if words[0] == "\\" else words):
+            read(change)
+
+    def test_names_and_ids_of_other_forms(self, read):
+        """Ids may be numbers that count from 0, and names need not be numbers, nor of one length."""
+
+        def change(names):
+            def run(whole):
+                for number, (image, frame) in enumerate(
+                    zip(whole["videos"][0]["images"], whole["annotations"][0]["annotations"], strict=True)
+                ):
+                    image["id"] = frame["image_id"] = number
+                    image["file_name"] = frame["file_name"] = f"{names[number]}.png"
+
+            return run
+
+        for names in (("1", "2", "3"), ("9", "010", "100"), ("b", "a", "x1"), ("b", "7", "3b")):
+            graph = read(change(names))[0]
+            assert graph.frame_files == tuple(f"VIPSeg_720P/images/{A}/{name}.jpg" for name in names)
+            assert graph.objects == OF_720P.objects
+        with pytest.raises(SgevalError, match=r'images\[2\].*each frame once, got "b" again'):
+            read(change(("b", "a", "b")))
+        with pytest.raises(SgevalError, match=r'images\[1\].*expected a frame after "9", got "09"'):
+            read(change(("9", "09", "10")))
+
     def test_frames_without_annotations_move_nothing(self, read):
         def change(whole):
             del whole["annotations"][0]["annotations"][1]

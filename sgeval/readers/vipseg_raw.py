@@ -23,6 +23,7 @@ from sgeval.readers.vipseg_form import (
     Segment,
     clip_list,
     objects_of,
+    rank,
     read_categories,
 )
 from sgeval.records import VideoGraph
@@ -66,7 +67,7 @@ def read_raw(data_dir: Path, clips: list[Clip], fps: float | None) -> Iterator[V
 def _graph(clip: Clip, categories: Categories, fps: float | None) -> VideoGraph:
     label = f"video {shown(clip.name)}"
     masks = _stems(clip.root / "panomasks" / clip.name, ".png")
-    stems = sorted({*_stems(clip.root / "imgs" / clip.name, ".jpg"), *masks}, key=lambda stem: (len(stem), stem))
+    stems = sorted({*_stems(clip.root / "imgs" / clip.name, ".jpg"), *masks}, key=lambda stem: (*rank(stem), stem))
     if not stems:
         folders = " or ".join(one_line(str(clip.root / name / clip.name)) for name in ("imgs", "panomasks"))
         raise SgevalError(f"{label}: expected frames in {folders}, got none")
