@@ -373,6 +373,17 @@ class TestBadInput:
         assert "\n" not in str(caught.value) and f"data/SVG2_test/sav/{SHARD}: row 0" in str(caught.value)
         assert key == "video_id" or SAV in str(caught.value)
 
+    def test_a_faulty_row_does_not_hide_the_others(self, read, folder):
+        """For `data info`: of both parts the first is faulty, or its masks are; parts count faulty rows too."""
+        with pytest.raises(SgevalError, match="objects"):
+            read(lambda row: row.update(objects="{}"))
+        faults = []
+        assert [graph.video_id for graph in read_svg2_test(folder, faults=faults)] == [VIPSEG] and len(faults) == 1
+        assert list(read_svg2_test(folder, part=(0, 1), faults=faults)) == [] and len(faults) == 2
+        assert [graph.video_id for graph in read_svg2_test(folder, part=(1, 2), faults=faults)] == [VIPSEG]
+        (state,) = inspect("svg2_test", folder, with_images=False).splits
+        assert (state.records, state.unread) == (1, 1)
+
     def test_a_video_that_comes_twice(self, folder):
         row = table(folder).to_pylist()[0]
         write(folder, [row], "vipseg")

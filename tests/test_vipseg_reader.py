@@ -1,12 +1,13 @@
 """The VIPSeg reader: what holds for both forms, and the masks of both, against records that are known by hand."""
 
 import shutil
+import warnings
 
 import numpy as np
 import pytest
 from data_kit import make_folder
 from PIL import Image
-from vipseg_kit import DATA, OF_720P, OF_RAW, STEMS, A, B, C
+from vipseg_kit import DATA, OF_720P, OF_RAW, STEMS, TRAIN, A, B, C
 
 import sgeval
 from sgeval.data.inspect import inspect
@@ -15,7 +16,7 @@ from sgeval.data.sets import DATA_SETS
 from sgeval.data.tracks import track_of_masks
 from sgeval.errors import BadImage, SgevalError
 from sgeval.hub.features import to_record
-from sgeval.readers.vipseg import count_vipseg, read_vipseg, vipseg_classes
+from sgeval.readers.vipseg import count_vipseg, read_vipseg, vipseg_classes, vipseg_unmet
 from sgeval.records import VideoGraph
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*published number of records")
@@ -89,11 +90,61 @@ class TestOneFileForAll:
         assert [graph.video_id for graph in read_vipseg(one)] == [A, B] and not list(read_vipseg(one, "val"))
         assert "1 records are in no split, so no split holds them" in inspect("vipseg", one).faults
 
+    def test_names_of_lists_without_a_record(self, one):
+        (one / "VIPSeg/val.txt").write_text(f"gone\n{B}\n")
+        assert vipseg_unmet(one) == ["gone"] and vipseg_unmet(one, config="raw") == []
+        assert '1 videos that a list of a split names have no record: "gone"' in inspect("vipseg", one).faults
+
     def test_without_lists(self, one):
         shutil.rmtree(one / "VIPSeg")
         assert len(list(read_vipseg(one))) == 2
         with pytest.raises(SgevalError, match=r"panoptic_gt_VIPSeg_val.json beside it, or a list of clips val.txt"):
             read_vipseg(one, "val")
+
+
+def test_lists_of_splits_without_a_file_ask_for_nothing(folder):
+    (folder / "VIPSeg/train.txt").write_text(f"{A}\ngone\n")
+    assert vipseg_unmet(folder) == ["gone"]
+    (folder / TRAIN).unlink()
+    assert vipseg_unmet(folder) == []
+
+
+class TestCounts:
+    """The option `fps` leaves the number of clips as it is, so that the published number is held against it all the same."""
+
+    def test_of_a_folder(self, folder):
+        for options in ({}, {"fps": 6}):
+            assert "train: expected the published 2,806 records, got 1" in inspect("vipseg", folder, **options).faults
+        assert not any("published" in fault for fault in inspect("vipseg", folder, filters=["drop_empty"]).faults)
+
+    def test_of_a_table(self, folder, tmp_path):
+        for options in ({}, {"fps": 6}):
+            with pytest.warns(UserWarning, match=r"train 1 \(published: 2,806\)"):
+                sgeval.load_dataset("vipseg", data_dir=folder, cache_dir=tmp_path / f"cache{len(options)}", **options)
+            with pytest.raises(SgevalError, match=r"train 1 \(published: 2,806\)"):
+                sgeval.load_dataset(
+                    "vipseg",
+                    data_dir=folder,
+                    cache_dir=tmp_path / f"strict{len(options)}",
+                    verification_mode="all_checks",
+                    **options,
+                )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sgeval.load_dataset("vipseg", data_dir=folder, cache_dir=tmp_path / "filtered", filters=["drop_empty"])
+
+
+def test_a_clip_that_is_not_in_the_form_does_not_hide_the_others(folder):
+    for config, change in (("720p", "JSON"), ("raw", "a mask")):
+        if change == "JSON":
+            file = folder / TRAIN
+            file.write_text(file.read_text().replace('"id": 5097', '"id": 0', 1))
+        else:
+            (folder / f"VIPSeg/panomasks/{A}/{STEMS[0]}.png").write_bytes(b"no picture")
+        found = inspect("vipseg", folder, config=config, with_images=False)
+        assert [(state.records, state.unread) for state in found.splits][:2] == [(0, 1), (1, 0)]
+        assert "train: 1 videos cannot be read; they are named" in found.faults
+        assert any(A in fault for fault in found.faults) and not any("no split" in fault for fault in found.faults)
 
 
 def test_one_split_is_enough(folder):

@@ -1,7 +1,7 @@
 """A data folder looked at: which files are there, what they hold against what was published, which pictures are missing."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from sgeval.readers.flags import flag_words
 from sgeval.records import Graph, VideoGraph, label
 
 BLOCK = 2**20
+NAMED = 5
+"""How many of a kind are named in a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class SplitState:
     records: int
     distinct_ids: int
     published: int | None
+    unread: int = 0
+    """Videos that are not in the form; they are no records."""
 
 
 @dataclass
@@ -120,7 +124,7 @@ def inspect(
     except SgevalError as fault:
         out.faults.append(str(fault))
         return out
-    out.faults += list(_differences(out, found, bool(reader)))
+    out.faults += list(_differences(out, found, found.counts_as_published(reader)))
     return out
 
 
@@ -161,7 +165,8 @@ def _count(
     every: set[str] = set()
     for split in found.configs[out.config]:
         number, ids = 0, set()
-        records = reading.read(found.name, out.data_dir, out.config, split, **reader)
+        unread: list[str] = []
+        records = reading.read(found.name, out.data_dir, out.config, split, faults=unread, **reader)
         total = reading.known_count(found, out.data_dir, out.config, split)
         for graph in bar(records, f"{found.name} {split}", "record", total):
             number += 1
@@ -172,11 +177,23 @@ def _count(
             _look_for_files(out, place, graph, *parts)
             if isinstance(graph, VideoGraph):
                 _note_oddities(out, graph, is_closed)
-        out.splits.append(SplitState(split, number, len(ids), published.get(split)))
+        out.splits.append(SplitState(split, number, len(ids), published.get(split), len(unread)))
+        if unread:
+            named = f"the first {NAMED} of them are named" if len(unread) > NAMED else "they are named"
+            out.faults += [f"{split}: {len(unread):,} videos cannot be read; {named}", *unread[:NAMED]]
     if found.leaves_unsplit:
-        total = reading.count(found.name, out.data_dir, out.config, **reader)
-        if rest := total - sum(state.records for state in out.splits):
+        unread = []
+        total = reading.count(found.name, out.data_dir, out.config, faults=unread, **reader) + len(unread)
+        if rest := total - sum(state.records + state.unread for state in out.splits):
             out.faults.append(f"{rest:,} records are in no split, so no split holds them")
+    if found.unmet is not None and (names := found.unmet(Path(out.data_dir), out.config)):
+        out.faults.append(f"{len(names):,} videos that a list of a split names have no record: {_some(names)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some names."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(shown, names[:NAMED])) + more
 
 
 def _look_for_files(
@@ -230,13 +247,13 @@ def _note(out: Inspection, what: str, graph: VideoGraph) -> None:
         oddity.ids.append(graph.key)
 
 
-def _differences(out: Inspection, found: DataSet, is_chosen: bool) -> Iterator[str]:
+def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str]:
     """In words: counts other than the published ones, and what is missing."""
     published = found.published.get(out.config, {})
     counts = {state.split: state.records for state in out.splits}
     for split, number in published.items():
         got = counts.get(split, sum(counts.values()))
-        if got != number and not is_chosen:
+        if got != number and has_all:
             yield f"{split}: expected the published {number:,} records, got {got:,}"
     names = ("pictures", "panoptic maps") if found.kind == "image" else ("clips or frames", "masks")
     for what, missing in zip(names, (out.missing_pictures, out.missing_maps)):

@@ -26,6 +26,7 @@ OBJECT_FLAGS = {
     "thing_without_instance": "things whose masks do not tell instances apart",
     "not_in_masks": "objects that some masks do not show where they are said to be seen",
     "only_in_masks": "objects that some masks show where they are not said to be seen",
+    "inverted_boxes": "objects with boxes whose last corner lies before the first",
     "no_mask": "objects without a mask in any frame, since there is no column for them",
     "untyped_attributes": "objects whose typed attributes are not those that they have",
 }

@@ -101,6 +101,14 @@ def videos_of(data_dir: Path, split: str | None) -> list[tuple["VideoFile", int]
     return out
 
 
+def unmet_names(data_dir: Path) -> list[str]:
+    """The clips that lists name and the files of their splits do not hold. Raises `SgevalError` as `video_files`."""
+    files = video_files(data_dir)
+    held = {name for file in files for name in file.video_ids}
+    lists = [clip_list(data_dir, split) for split in SPLITS if any(file.split in (split, None) for file in files)]
+    return [name for found in lists if found is not None for name in found[1] if name not in held]
+
+
 class VideoFile:
     """A parsed file; its videos are built one by one. Ids are checked when it is opened."""
 
