@@ -7,9 +7,10 @@ Only plain containers (MP4, Matroska, AVI, MPEG-TS) in one file are opened: play
 followed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sgeval.records import VideoGraph
 CONTAINERS = {"format_whitelist": "mov,matroska,webm,avi,mpegts", "protocol_whitelist": "file"}
 SAME_RATE = 0.01  # of a rate: 29.97 and 30 are told apart by less, 5 and 25 by far more
 HALF = 0.5
+LATEST = 2**53  # seconds; whole ones are exact up to here
 SAME_TIME = 1e-6  # seconds; times are fractions of frames, written as floats
 
 
@@ -86,9 +88,8 @@ def clip_frames(
     Raises `BadImage` for a clip that cannot be read, ends before the last number, or is of another size or rate;
     `SgevalError` for numbers below 0, and where PyAV is not installed.
     """
+    _check_each(path, indices, "numbers of frames", lambda index: type(index) is int and index >= 0)
     wanted = set(indices)
-    if any(type(index) is not int or index < 0 for index in wanted):
-        raise SgevalError(f"{_name(path)}: expected numbers of frames from 0 up, got {shown(sorted(wanted))}")
     if not wanted:
         return []
     found: dict[int, Image.Image] = {}
@@ -122,8 +123,7 @@ def clip_frames_at(path: str | Path, times: Sequence[float], *, expected: Size |
     A frame is shown from its own time to that of the next. Raises `BadImage` for a clip that cannot be read, and for a time
     that is past its end; `SgevalError` as `clip_frames`.
     """
-    if any(not time >= 0 for time in times):
-        raise SgevalError(f"{_name(path)}: expected seconds from 0 up, got {shown(list(times))}")
+    _check_each(path, times, "seconds", is_time)
     waiting = sorted(set(times), reverse=True)  # the next one is the last
     found: dict[float, Image.Image] = {}
     if not waiting:
@@ -146,6 +146,24 @@ def clip_frames_at(path: str | Path, times: Sequence[float], *, expected: Size |
         if waiting:
             raise BadImage(f"{_name(path)}: expected a frame at {waiting[-1]:g} s, got a clip that ends at {end:g} s")
     return [found[time] for time in times]
+
+
+def is_time(value: Any) -> bool:
+    """Whether a value can be seconds from a clip's beginning.
+
+    >>> is_time(0), is_time(2.5), is_time(-1), is_time("2"), is_time(float("inf"))
+    (True, True, False, False, False)
+    """
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    return is_real and bool(0 <= value < LATEST)
+
+
+def _check_each(path: str | Path, values: Any, what: str, is_one: Callable[[Any], bool]) -> None:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise SgevalError(f"{_name(path)}: expected a list of {what}, got {shown(values)}")
+    for value in values:
+        if not is_one(value):
+            raise SgevalError(f"{_name(path)}: expected {what} from 0 up, got {shown(value)}")
 
 
 def _name(path: str | Path) -> str:

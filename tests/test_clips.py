@@ -1,6 +1,5 @@
 """Frames from clips: those that were put in, by number and by time; and no frame in the place of another."""
 
-import shutil
 import struct
 from dataclasses import replace
 from fractions import Fraction
@@ -265,70 +264,3 @@ class TestTurned:
         assert upright[4, 16, 0] > 200 and upright[44, 16, 0] < 50  # what was left is on top
         with pytest.raises(BadImage, match="expected the annotated 40 x 40"):
             clip_frames(clip, [0], expected=(40, 40))
-
-
-class TestRecords:
-    @pytest.fixture
-    def folder(self, tmp_path):
-        return make_folder("pvsg", tmp_path / "pvsg")
-
-    def test_a_missing_frame(self, folder):
-        graph = records("pvsg", folder, "frames")[0]
-        (folder / "data/vidor/frames/9001_0000000001/0003.png").unlink()
-        assert len(video_frames("pvsg", graph, folder, [2, 4])) == 2
-        with pytest.raises(BadImage, match=r'video "9001_0000000001": expected frame 3, "vidor/frames/.*/0003.png"'):
-            video_frames("pvsg", graph, folder, [3])
-
-    def test_a_frame_of_another_size(self, folder):
-        graph = records("pvsg", folder, "frames")[0]
-        Image.new("RGB", (40, 32)).save(folder / "data/vidor/frames/9001_0000000001/0003.png")
-        with pytest.raises(BadImage, match=r'video "9001_0000000001": .*0003.png: expected the annotated 48 x 32'):
-            video_frames("pvsg", graph, folder, [3])
-
-    def test_frames_that_count_from_one_or_at_another_rate(self, folder):
-        """Never a shifted frame: 0001.png is no second frame where there is no first, nor the second of 25 a second."""
-        graph = records("pvsg", folder, "frames")[0]
-        frames = folder / "data/vidor/frames/9001_0000000001"
-        for number in range(6, 30):
-            shutil.copy(frames / "0005.png", frames / f"{number:04d}.png")
-        with pytest.raises(SgevalError, match=r'video "9001_0000000001": expected 6 files, got .* at another rate'):
-            video_frames("pvsg", graph, folder, [1])
-        for number in range(7, 30):
-            (frames / f"{number:04d}.png").unlink()
-        (frames / "0000.png").unlink()
-        with pytest.raises(
-            SgevalError, match=r'video "9001_0000000001": expected files that count from .*another number'
-        ):
-            video_frames("pvsg", graph, folder, [1])
-
-    def test_a_missing_clip(self, folder):
-        graph = records("pvsg", folder)[0]
-        (folder / "data" / graph.file_name).unlink()
-        with pytest.raises(BadImage, match=r'video "9001_0000000001": expected the clip "vidor/videos/.* got none'):
-            video_frames("pvsg", graph, folder, [0])
-
-    @pytest.mark.parametrize("config", ["annotations", "frames"])
-    def test_a_clip_that_is_longer_than_its_record(self, config, folder):
-        """The clip and the files have 6 frames, the record 4: frames 4 and 5 are none of its own, by number or by time."""
-        graph = replace(records("pvsg", folder, config)[0], num_frames=4)
-        assert (
-            len(video_frames("pvsg", graph, folder, [3])) == len(video_frames("pvsg", graph, folder, times=[0.79])) == 1
-        )
-        for asked in ({"indices": [0, 4]}, {"times": [0.8]}, {"indices": [-1]}):
-            with pytest.raises(SgevalError, match='video "9001_0000000001": expected the number of one of 4 frames'):
-                video_frames("pvsg", graph, folder, **asked)
-
-    @pytest.mark.parametrize(
-        ("asked", "words"),
-        [
-            ({}, "expected either indices or times"),
-            ({"indices": [0], "times": [0.0]}, "expected either indices or times"),
-            ({"indices": [6]}, "expected the number of one of 6 frames, got 6"),
-            ({"indices": [-1]}, "expected the number of one of 6 frames, got -1"),
-            ({"times": [1.2]}, "expected the number of one of 6 frames, got 6"),
-            ({"times": [float("nan")]}, "expected seconds from 0 up, got NaN"),
-        ],
-    )
-    def test_numbers_that_are_none(self, asked, words, folder):
-        with pytest.raises(SgevalError, match=f'video "9001_0000000001": .*{words}'):
-            video_frames("pvsg", records("pvsg", folder, "frames")[0], folder, **asked)
