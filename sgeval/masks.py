@@ -46,6 +46,21 @@ def mask_ids(source: Any, encoding: str | None, expected: Size | None = None) ->
     return panoptic_ids(source, expected) if encoding == "rgb_object_id" else load_values(source, expected)
 
 
+def distinct_ids(ids: "Array") -> list[int]:
+    """The ids that a map holds, ascending; 0 is left out.
+
+    >>> import numpy as np
+    >>> distinct_ids(np.array([[7, 7, 0], [0, 5, 7]]))
+    [5, 7]
+    """
+    import numpy as np
+
+    flat = ids.ravel()
+    starts = np.flatnonzero(flat[1:] != flat[:-1]) + 1  # of runs, which are far fewer than pixels
+    found: list[int] = np.unique(np.append(flat[starts], flat[:1])).tolist()
+    return [number for number in found if number]
+
+
 class Segment(NamedTuple):
     """What a map shows of one id: its box x, y, width, height in whole pixels, and its run-length code."""
 

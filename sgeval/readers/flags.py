@@ -27,6 +27,7 @@ OBJECT_FLAGS = {
     "not_in_masks": "objects that some masks do not show where they are said to be seen",
     "only_in_masks": "objects that some masks show where they are not said to be seen",
     "inverted_boxes": "objects with boxes whose last corner lies before the first",
+    "in_no_mask": "objects that no mask shows",
     "no_mask": "objects without a mask in any frame, since there is no column for them",
     "untyped_attributes": "objects whose typed attributes are not those that they have",
 }
@@ -43,6 +44,9 @@ VIDEO_FLAGS = {
     "/masks/missing": "videos without masks",
 }
 
+OF_FRAMES = ("not_in_masks", "only_in_masks", "inverted_boxes", "missing", "unlisted_ids")
+"""The last step of flags whose value is a list of frames, or such lists by id."""
+
 OF_PARTS = {"objects": OBJECT_FLAGS, "relations": RELATION_FLAGS}
 
 
@@ -56,6 +60,18 @@ def flag_words(pointer: str) -> str | None:
     if len(steps) == 4 and steps[1] in OF_PARTS and steps[2].isdigit():
         return OF_PARTS[steps[1]].get(steps[3])
     return VIDEO_FLAGS.get(pointer)
+
+
+def first_frame(pointer: str, value: Any) -> int | None:
+    """The first frame that a flag names, if it names some.
+
+    >>> first_frame("/mask_files/unlisted_ids", {"9": [5], "7": [4, 8]}), first_frame("/relations/0/empty", [2])
+    (4, None)
+    """
+    if pointer.split("/")[-1] not in OF_FRAMES or not isinstance(value, (list, Mapping)):
+        return None
+    frames = value if isinstance(value, list) else [frame for each in value.values() for frame in each]
+    return min(frames, default=None)
 
 
 def relation_flags(relations: Sequence[Relation], *, end: SpanEnd, length: float | None) -> dict[str, Any]:
