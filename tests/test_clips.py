@@ -1,6 +1,8 @@
 """Frames from clips: those that were put in, by number and by time; and no frame in the place of another."""
 
 import struct
+import sys
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,10 +14,11 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from sgeval.cli.app import app
-from sgeval.clips import clip_facts, clip_frames, clip_frames_at
+from sgeval.clips import check_whole, clip_facts, clip_frames, clip_frames_at
 from sgeval.data.frames import video_frames
 from sgeval.data.inspect import inspect
 from sgeval.errors import BadImage, SgevalError
+from sgeval.hub.export import export
 
 av = pytest.importorskip("av")
 
@@ -127,6 +130,37 @@ class TestBadClips:
                     assert (pixels(frame) == frames[number]).all()
         assert n_refused > 20
 
+    @pytest.mark.parametrize(
+        ("codec", "form", "ending", "head"),
+        [
+            ("mpeg4", "yuv420p", ".mp4", {"movflags": "faststart"}),
+            ("mpeg4", "yuv420p", ".mp4", {}),
+            ("ffv1", "bgr0", ".mkv", {}),
+        ],
+    )
+    def test_cut_short_is_seen_without_decoding(self, codec, form, ending, head, tmp_path, noise):
+        """Wherever the head stands: a clip that has lost a tenth, or half, or nearly all. Whole, its facts are those of its
+        head."""
+        whole = write_clip(tmp_path / f"whole{ending}", noise, codec, form, **head)
+        assert check_whole(whole) == clip_facts(whole)
+        data, cut = whole.read_bytes(), tmp_path / f"cut{ending}"
+        for part in (0.9, 0.5, 0.25):
+            cut.write_bytes(data[: int(part * len(data))])
+            with pytest.raises(BadImage, match=r"cut short|cannot be opened|is broken") as caught:
+                check_whole(cut)
+            assert str(cut) in str(caught.value) and "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(("codec", "form", "ending"), [("mpeg4", "yuv420p", ".avi"), ("mpeg4", "yuv420p", ".ts")])
+    def test_forms_that_do_not_say_their_length(self, codec, form, ending, tmp_path, noise):
+        clip = write_clip(tmp_path / f"clip{ending}", noise, codec, form)
+        assert check_whole(clip) == clip_facts(clip)
+
+    def test_a_clip_of_uneven_times_is_whole(self, tmp_path, noise):
+        times = [number * 200 + 90 * (number % 2) for number in range(20)]
+        for ending in (".mp4", ".mkv"):
+            clip = write_clip(tmp_path / f"clip{ending}", noise, "mpeg4", "yuv420p", times=times)
+            assert check_whole(clip) == clip_facts(clip)
+
     def test_a_frame_that_was_lost_on_the_way(self, tmp_path, noise):
         times = [number * 200 for number in range(20) if number != 7]
         clip = write_clip(tmp_path / "clip.mkv", noise[:7] + noise[8:], times=times)
@@ -225,6 +259,37 @@ class TestDataInfo:
         assert told == {} and sum(state.records for state in found.splits) == 3
         (fault,) = [fault for fault in found.faults if "cannot be opened" in fault]
         assert fault.startswith('video "9001_0000000001": ')
+
+    def test_a_clip_that_is_cut_short(self, look, tmp_path, noise):
+        """Its head is whole."""
+        clip, _, _ = look()
+        write_clip(tmp_path / "whole.mp4", noise[:6], "mpeg4", "yuv420p", movflags="faststart")
+        clip.write_bytes((tmp_path / "whole.mp4").read_bytes()[:-2_000])
+        assert clip_facts(clip).num_frames == 6
+        _, found, _ = look()
+        (fault,) = [fault for fault in found.faults if "cut short" in fault]
+        assert fault.startswith('video "9001_0000000001": ')
+
+    def test_an_export_of_it(self, look, tmp_path, noise, monkeypatch):
+        """It is copied as it is, and told; so it is when nobody can look."""
+        clip, _, _ = look()
+        folder = clip.parents[3]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            export("pvsg", tmp_path / "sound", data_dir=folder, with_video=True)
+        write_clip(tmp_path / "whole.mp4", noise[:6], "mpeg4", "yuv420p", movflags="faststart")
+        clip.write_bytes((tmp_path / "whole.mp4").read_bytes()[:-2_000])
+        words = (
+            r'^1 clips are broken and were copied as they are; the first: video "9001_0000000001": .*mp4: .* cut short'
+        )
+        with pytest.warns(UserWarning, match=words):
+            export("pvsg", tmp_path / "out", data_dir=folder, with_video=True)
+        arguments = ["data", "export", "pvsg", "--data-dir", str(folder), "--with-video", "--out"]
+        done = CliRunner().invoke(app, [*arguments, str(tmp_path / "told")])
+        assert done.exit_code == 0 and "warning: 1 clips are broken" in done.stderr
+        monkeypatch.setitem(sys.modules, "av", None)
+        with pytest.warns(UserWarning, match="clips are copied and not looked into: expected PyAV, got none"):
+            export("pvsg", tmp_path / "unseen", data_dir=folder, with_video=True)
 
     def test_the_command(self, look):
         clip, _, _ = look((64, 32))

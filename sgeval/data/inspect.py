@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgeval.clips import clip_differences, clip_facts
+from sgeval.clips import check_whole, clip_differences
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet, SourceFile
 from sgeval.data.pictures import Place, place_of
@@ -99,8 +99,8 @@ def inspect(
     Every record of every split is read and each of its pictures looked for, by name: pictures are not opened, folders not
     listed. Of a video that means its frames and masks, where the config names them, else its clip. `with_masks` decodes
     each mask of a video, some 150,000 of PVSG: ids that no object has and objects that are not where they are said to be
-    are counted as odd. `with_video` looks for the clip in any case and opens it, through PyAV: clips of another size, rate
-    or length than their record are counted as odd.
+    are counted as odd. `with_video` looks for the clip in any case and reads it through, by PyAV: a broken one is amiss, and
+    those of another size, rate or length than their record are counted as odd.
 
     Faults are gathered, not raised;
     `SgevalError` is for unknown names and folders of pictures that are none.
@@ -240,7 +240,7 @@ def _look_into_masks(out: Inspection, graph: VideoGraph, paths: list[Path | None
 
 def _look_into_clip(out: Inspection, graph: VideoGraph, path: Path) -> None:
     try:
-        facts = clip_facts(path)
+        facts = check_whole(path)
     except BadImage as fault:
         out.faults.append(f"{label(graph)}: {fault}")
         return
