@@ -46,19 +46,21 @@ def mask_ids(source: Any, encoding: str | None, expected: Size | None = None) ->
     return panoptic_ids(source, expected) if encoding == "rgb_object_id" else load_values(source, expected)
 
 
-def distinct_ids(ids: "Array") -> list[int]:
-    """The ids that a map holds, ascending; 0 is left out.
+def areas_of_ids(ids: "Array") -> dict[int, int]:
+    """How many pixels of a map each id has, ascending by id; 0 is left out.
 
     >>> import numpy as np
-    >>> distinct_ids(np.array([[7, 7, 0], [0, 5, 7]]))
-    [5, 7]
+    >>> areas_of_ids(np.array([[7, 7, 0], [0, 5, 7]]))
+    {5: 1, 7: 3}
     """
     import numpy as np
 
     flat = ids.ravel()
-    starts = np.flatnonzero(flat[1:] != flat[:-1]) + 1  # of runs, which are far fewer than pixels
-    found: list[int] = np.unique(np.append(flat[starts], flat[:1])).tolist()
-    return [number for number in found if number]
+    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1  # of runs, which are far fewer than pixels
+    starts = np.append(0, edges)[: flat.size]
+    numbers, owners = np.unique(flat[starts], return_inverse=True)
+    areas = np.bincount(owners, weights=np.diff(starts, append=flat.size)).astype(np.int64)
+    return {number: area for number, area in zip(numbers.tolist(), areas.tolist()) if number}
 
 
 class Segment(NamedTuple):

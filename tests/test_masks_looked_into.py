@@ -2,6 +2,7 @@
 and frame."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,11 +134,58 @@ def test_vipseg_masks_that_differ_from_the_file(tmp_path):
         "objects that some masks do not show where they are said to be seen": (1, [A], 1),
         "objects that some masks show where they are not said to be seen": (1, [A], 1),
         "videos whose masks show ids that no object has": (1, [A], 1),
+        "objects that some masks show with another area than the file says": (2, [A], 1),
     }
     assert odd(inspect("vipseg", folder)) == {}
+    extra = track_of_masks(graph, place_of(DATA_SETS["vipseg"], "720p", folder).masks(graph)).extra
+    frames = {key: value for key, value in extra.items() if key.endswith("_areas")}
+    assert frames == {"/objects/0/other_areas": [1], "/objects/2/other_areas": [1]}  # the wall lost two pixels
     (folder / f"VIPSeg_720P/panomasksRGB/{B}/00000025.png").write_bytes(b"no picture")
     look = inspect("vipseg", folder, with_masks=True)
     assert [state.records for state in look.splits] == [1, 1] and f'video "{B}"' in look.broken_masks[0]
+
+
+def test_vipseg_masks_that_changed_places(tmp_path):
+    """The masks of frames 0 and 2 of the second clip, which show the same objects: only areas and the dog tell."""
+    folder = make_folder("vipseg", tmp_path / "vipseg")
+    first, last = (folder / f"VIPSeg_720P/panomasksRGB/{A}/000000{number}.png" for number in (20, 30))
+    first.rename(folder / "away.png")
+    last.rename(first)
+    (folder / "away.png").rename(last)
+    found = odd(inspect("vipseg", folder, with_masks=True))
+    assert {what: frame for what, (_, _, frame) in found.items()} == {
+        "objects that some masks do not show where they are said to be seen": 0,
+        "objects that some masks show where they are not said to be seen": 2,
+        "objects that some masks show with another area than the file says": 0,
+    }
+
+
+def test_a_frame_without_a_mask_says_nothing(tmp_path):
+    """Objects 1 and 2 are said to be in frames 0 and 1. The first mask has three pixels of 1, said to be three, and two of 2,
+    said to be one; the second is missing. An area of null is none."""
+    Image.fromarray(np.array([[1, 1, 1], [2, 2, 0]], dtype=np.uint16)).save(tmp_path / "0.png")
+    track = (TrackPoint(0), TrackPoint(1))
+    graph = VideoGraph(
+        "v",
+        (Object(1, "x", track=track), Object(2, "y", track=track), Object(4, "z")),
+        mask_files=("0.png", "1.png"),
+        mask_encoding="grey_object_id",
+        extra={"/objects/0/areas": [3, 9], "/objects/1/areas": [1, None]},
+    )
+    flags, _ = look_into_masks(graph, [tmp_path / "0.png", None])
+    assert flags == {"/objects/1/other_areas": [0]}
+    graph = replace(graph, extra={"/objects/0/areas": [None, 9]})
+    assert look_into_masks(graph, [tmp_path / "0.png", None])[0] == {}
+
+
+def test_how_many_other_ids_a_mask_may_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr("sgeval.data.tracks.MOST_UNLISTED", 2)
+    graph = VideoGraph("v", (Object(1, "x"),), mask_files=("0.png",), mask_encoding="grey_object_id")
+    for others, n_faults in ((2, 0), (3, 1)):
+        Image.fromarray(np.arange(2 + others, dtype=np.uint16)[None]).save(tmp_path / "0.png")  # 0, 1 and others
+        _, faults = look_into_masks(graph, [tmp_path / "0.png"])
+        assert len(faults) == n_faults
+    assert "expected ids of its objects, got 3 others" in str(faults[0])
 
 
 def test_the_same_flags_as_drawing_tracks(tmp_path):
@@ -152,7 +200,9 @@ def test_the_same_flags_as_drawing_tracks(tmp_path):
             (tmp_path / str(case)).mkdir(exist_ok=True)
             if rng.random() < 0.9:
                 Image.fromarray(values.astype(np.uint16)).save(tmp_path / name)
-                assert masks.distinct_ids(values) == sorted({*values.ravel().tolist()} - {0})
+                assert masks.areas_of_ids(values) == {
+                    number: int((values == number).sum()) for number in (1, 2, 3, 9) if (values == number).any()
+                }
             names.append(name)
         tracks = [
             tuple(TrackPoint(frame) for frame in range(n_frames) if rng.random() < 0.8) if rng.random() < 0.5 else None
@@ -175,6 +225,20 @@ def test_the_same_flags_as_drawing_tracks(tmp_path):
 def test_flags_of_a_video_without_objects_or_masks():
     assert look_into_masks(VideoGraph("7"), []) == ({}, [])
     assert look_into_masks(VideoGraph("7", (Object(1, "x"),)), []) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["pvsg"], 'with_masks: expected a config that has masks (masks), got "annotations"'),
+        (["vidor"], 'with_masks: expected a data set with masks, got "vidor"'),
+        (["vg150"], 'with_masks: expected a data set with masks, got "vg150"'),
+    ],
+)
+def test_sets_and_configs_without_masks(arguments, words):
+    """Asked for and not there is a fault, and not nothing."""
+    done = CliRunner().invoke(app, ["data", "info", *arguments, "--with-masks"])
+    assert done.exit_code == 2 and words in done.stderr
 
 
 def test_sets_of_pictures_keep_their_masks_on_request(tmp_path):

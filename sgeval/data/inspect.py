@@ -108,8 +108,7 @@ def inspect(
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     reading.check_options(found, reader)
-    if with_video and not found.clips:
-        raise SgevalError(f"with_video: expected a data set with clips, got {shown(name)}")
+    reading.check_parts(found, config, with_masks=with_masks, with_video=with_video)
     out = Inspection(name, config, None if data_dir is None else str(data_dir))
     out.files = [_file_state(file, data_dir) for file in found.files_of(config)]
     if data_dir is None:

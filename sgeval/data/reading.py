@@ -103,6 +103,17 @@ def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
         one_of(f"option of {found.name}", option, found.options)
 
 
+def check_parts(found: DataSet, config: str, *, with_masks: bool, with_video: bool) -> None:
+    """Raise `SgevalError` for masks or clips that are asked for and that a config does not have."""
+    if with_masks and not found.panoptic:
+        raise SgevalError(f"with_masks: expected a data set with masks, got {shown(found.name)}")
+    if with_masks and not found.has_maps(config):
+        have = " or ".join(found.with_maps)
+        raise SgevalError(f"with_masks: expected a config that has masks ({have}), got {shown(config)}")
+    if with_video and not found.clips:
+        raise SgevalError(f"with_video: expected a data set with clips, got {shown(found.name)}")
+
+
 def check_files(found: DataSet, data_dir: str | Path | None, config: str, options: Mapping[str, Any]) -> None:
     """Raise `SgevalError` unless every needed file is there, with what to get and from where, and none half unpacked."""
     check_in_place(found, data_dir, config)

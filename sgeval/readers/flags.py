@@ -29,6 +29,7 @@ OBJECT_FLAGS = {
     "inverted_boxes": "objects with boxes whose last corner lies before the first",
     "in_no_mask": "objects that no mask shows",
     "no_mask": "objects without a mask in any frame, since there is no column for them",
+    "other_areas": "objects that some masks show with another area than the file says",
     "untyped_attributes": "objects whose typed attributes are not those that they have",
 }
 """The same of each `/objects/N/WORD`."""
@@ -44,7 +45,7 @@ VIDEO_FLAGS = {
     "/masks/missing": "videos without masks",
 }
 
-OF_FRAMES = ("not_in_masks", "only_in_masks", "inverted_boxes", "missing", "unlisted_ids")
+OF_FRAMES = ("not_in_masks", "only_in_masks", "other_areas", "inverted_boxes", "missing", "unlisted_ids")
 """The last step of flags whose value is a list of frames, or such lists by id."""
 
 OF_PARTS = {"objects": OBJECT_FLAGS, "relations": RELATION_FLAGS}
