@@ -298,6 +298,14 @@ class TestInspect:
         odd = {entry.what: entry.ids for entry in inspect("vidor", folder, with_images=False).oddities}
         assert odd["objects with boxes whose last corner lies before the first"] == ["9000000001"]
 
+    @pytest.mark.parametrize("value", [["a", 3], [[1]], {"x": 5}, {"x": ["b"]}, "abc", None, True])
+    def test_a_key_that_is_named_like_a_flag(self, value, tmp_path, whole):
+        folder = tmp_path / "vidor"
+        shutil.copytree(DATA, folder)
+        whole["subject/objects"][0]["inverted_boxes"] = value
+        (folder / FIRST_FILE.relative_to(DATA)).write_text(json.dumps(whole))
+        assert len(inspect("vidor", folder, with_images=False).splits) == 2
+
     def test_a_reader_by_itself_stops(self, tmp_path):
         folder = tmp_path / "vidor"
         shutil.copytree(DATA, folder)

@@ -69,10 +69,11 @@ def first_frame(pointer: str, value: Any) -> int | None:
     >>> first_frame("/mask_files/unlisted_ids", {"9": [5], "7": [4, 8]}), first_frame("/relations/0/empty", [2])
     (4, None)
     """
-    if pointer.split("/")[-1] not in OF_FRAMES or not isinstance(value, (list, Mapping)):
+    if pointer.split("/")[-1] not in OF_FRAMES:
         return None
-    frames = value if isinstance(value, list) else [frame for each in value.values() for frame in each]
-    return min(frames, default=None)
+    lists = value.values() if isinstance(value, Mapping) else [value]
+    frames = [frame for each in lists if isinstance(each, list) for frame in each]
+    return min((frame for frame in frames if type(frame) is int), default=None)  # a file may have a key of that name
 
 
 def relation_flags(relations: Sequence[Relation], *, end: SpanEnd, length: float | None) -> dict[str, Any]:
