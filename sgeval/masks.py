@@ -220,8 +220,8 @@ def _runs(code: Mapping[str, Any], place: str) -> "Array":
         raise SgevalError(f"{place}.counts: expected at most {LONGEST * (total + 2):,} characters, got {len(text):,}")
     runs, rest = _numbers(text)
     for first in (1, 2):  # the first three stand as they are, the others as differences to the run two before
-        np.cumsum(runs[first::2], out=runs[first::2])
-    if (runs < 0).any():
+        runs[first::2].cumsum(out=runs[first::2])
+    if runs.min(initial=0) < 0:
         raise _negative(int(runs[runs < 0][0]), place)
     if rest >= LONGEST:
         raise SgevalError(f"{place}.counts: expected numbers of at most {LONGEST} characters, got a longer one")
@@ -257,21 +257,23 @@ def _numbers(text: str) -> tuple["Array", int]:
     import numpy as np
 
     groups = np.frombuffer(text.encode("ascii"), dtype=np.uint8) - 48
-    lasts = np.flatnonzero(groups < 32)
-    firsts = np.concatenate(([0], lasts + 1))
-    lengths = np.diff(firsts, append=groups.size)  # of the numbers, and of what is behind the last of them
-    n_read = int(np.argmax(lengths > LONGEST)) if lengths.max() > LONGEST else lasts.size
-    rest = int(lengths[n_read])
-    firsts, lengths = firsts[:n_read], lengths[:n_read]
-    numbers = np.zeros(n_read, dtype=np.int64)
-    reaching = np.arange(n_read)
-    step = 0
+    lasts = (groups < 32).nonzero()[0]
+    firsts = np.zeros(lasts.size + 1, dtype=np.int64)
+    np.add(lasts, 1, out=firsts[1:])
+    lengths = firsts[1:] - firsts[:-1]
+    rest = groups.size - int(firsts[-1])
+    if lengths.max(initial=0) > LONGEST:
+        n_read = int(np.argmax(lengths > LONGEST))
+        rest = int(lengths[n_read])
+        lasts, lengths = lasts[:n_read], lengths[:n_read]
+    firsts = firsts[: lasts.size]
+    numbers = (groups[firsts] & 31).astype(np.int64)
+    step, reaching = 1, (lengths > 1).nonzero()[0]
     while reaching.size:
         numbers[reaching] |= (groups[firsts[reaching] + step] & 31).astype(np.int64) << 5 * step
         step += 1
         reaching = reaching[lengths[reaching] > step]
-    is_negative = (groups[firsts + lengths - 1] & 16) != 0
-    numbers[is_negative] -= np.int64(1) << 5 * lengths[is_negative]
+    numbers -= ((groups[lasts] & 16) >> 4).astype(np.int64) << 5 * lengths
     return numbers, rest
 
 
