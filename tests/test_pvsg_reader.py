@@ -174,6 +174,8 @@ class TestKept:
         assert read(whole)[0].extra["/duration/differs_from_frames"] == 6 / 5
         whole["data"][0]["meta"]["duration"] = 1.39
         assert "/duration/differs_from_frames" not in read(whole)[0].extra
+        whole["data"][0]["meta"] |= {"fps": 1, "duration": 5.0}  # 6 frames, a frame less: no more than a frame apart
+        assert "/duration/differs_from_frames" not in read(whole)[0].extra
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,11 @@ def test_both_roads_give_the_same(config, whole, read, monkeypatch):
             5,
             r"\[0\].subject_tid: expected the tid of one of the 2 objects, got 5",
         ),
+        (
+            ("relation_instances", 0, "object_tid"),
+            5,
+            r"\[0\].object_tid: expected the tid of one of the 2 objects, got 5",
+        ),
         (("relation_instances", 0, "end_fid"), 2**40, r"\[0\].end_fid: expected a whole number from"),
         (("relation_instances", 0, "end_fid"), 2.5, r"\[0\].end_fid: expected a whole number, got 2.5"),
         (("relation_instances", 0), [], r"relation_instances\[0\]: expected an object, got \[\]"),
