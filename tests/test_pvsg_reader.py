@@ -207,6 +207,16 @@ class TestKept:
             9,
             r"relations\[0\]\[0\]: expected the object_id of one of the 3 objects, got 9",
         ),
+        (
+            ("data", 1, "relations", 0, 1),
+            9,
+            r"relations\[0\]\[1\]: expected the object_id of one of the 3 objects, got 9",
+        ),
+        (
+            ("data", 1, "relations", 0, 3, 0, 1),
+            2**31,
+            r"relations\[0\]\[3\]\[0\]: expected \[start, end\] as two numbers",
+        ),
         (("data", 1, "relations", 0, 2), None, r"relations\[0\]: expected \[subject_id, object_id, name"),
         (("data", 1, "relations", 0, 3, 0), [1], r"relations\[0\]\[3\]\[0\]: expected \[start, end\]"),
         (("data", 1, "relations", 0, 3, 0), [1, 2**40], r"expected \[start, end\] as two numbers of frames"),

@@ -102,8 +102,8 @@ def inspect(
     are counted as odd. `with_video` looks for the clip in any case and reads it through, by PyAV: a broken one is amiss, and
     those of another size, rate or length than their record are counted as odd.
 
-    Faults are gathered, not raised;
-    `SgevalError` is for unknown names and folders of pictures that are none.
+    Faults are gathered, not raised, and videos after one that is not in the form are read on. `SgevalError` is for unknown
+    names, for folders of pictures that are none, and for masks or clips that a config does not have.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
