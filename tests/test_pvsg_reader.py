@@ -178,6 +178,17 @@ class TestKept:
         assert "/duration/differs_from_frames" not in read(whole)[0].extra
 
 
+def test_what_is_just_allowed(whole, read):
+    """A clip of no duration, and a class that is listed twice: its id is the first place."""
+    whole["data"][0]["meta"]["duration"] = 0
+    assert read(whole)[0].duration == 0.0
+    whole["objects"]["thing"].append("adult")
+    whole["relations"].append("touching")
+    graph = read(whole)[0]
+    assert {item.category: item.category_id for item in graph.objects} == {"floor": 117, "adult": 0, "dog": 43}
+    assert graph.relations[3].predicate_id == 52
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [

@@ -117,6 +117,15 @@ class TestForm720p:
             "/annotations/2/segments_info/1/bbox": [0, 0, 1, 1],
         }
 
+    def test_the_largest_id(self, read):
+        """A colour is at most 255 + 256 x 255 + 65536 x 255 = 2**24 - 1."""
+
+        def change(whole):
+            for frame in whole["annotations"][0]["annotations"]:
+                frame["segments_info"][0]["id"] = 2**24 - 1
+
+        assert read(change)[0].objects[0].id == 2**24 - 1
+
     def test_areas_and_crowds(self, read):
         def change(whole):
             segments = [frame["segments_info"] for frame in whole["annotations"][0]["annotations"]]
