@@ -73,6 +73,28 @@ class TestMasks:
         told = {entry.what: entry.ids for entry in inspect("svg2_test", folder, config="masks").oddities}
         assert told["videos without masks"] == ["v2"]
 
+    def test_masks_that_come_backwards_in_one_group(self, folder):
+        row, mask = table(folder).to_pylist()[0], table(folder, what="masks").to_pylist()[0]
+        write(folder, [{**row, "video_id": name} for name in "abc"])
+        mask |= {"num_objects": 1, "num_frames": 1, "mask_height": 1, "mask_width": 5}
+        codes = {name: self.code(np.arange(5) == number) for number, name in enumerate("abc")}
+        write(folder, [{**mask, "video_id": name, "counts": [codes[name]]} for name in "cba"], what="masks")
+        found = {graph.video_id: graph for graph in read_svg2_test(folder, config="masks")}
+        for number, name in enumerate("abc"):
+            code = {"size": [1, 5], "counts": codes[name]}
+            assert found[name].objects[0].track == (TrackPoint(0, (float(number), 0.0, 1.0, 1.0), code),)
+
+    def test_the_first_object_past_the_columns(self, read):
+        """Three columns are those of objects 0, 1 and 2; object 3 has none, object 2 its own."""
+
+        def change(row):
+            parts(row, "objects", lambda items: items.append({"object_3": "late"}))
+
+        read(change)
+        graph = read(lambda row: None, what="masks", config="masks")
+        assert [item.track is None for item in graph.objects] == [False, False, False, True]
+        assert {key for key in graph.extra if key.endswith("no_mask")} == {"/objects/3/no_mask"}
+
     def test_an_object_without_a_column_and_a_column_without_an_object(self, read):
         def change(row):
             parts(row, "objects", lambda items: [items.pop(1), items.append({"object_7": "late"})])

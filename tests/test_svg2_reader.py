@@ -163,6 +163,16 @@ class TestBadInput:
                 '[[0, "on", 1, [[0, 1e300]]]]',
                 r"\[0\]\[3\]\[0\]: expected \[start, end\] as two numbers",
             ),
+            (
+                "relationships",
+                '[[0, "on", 1, [[0, 2147483648]]]]',
+                r"\[3\]\[0\]: expected \[start, end\] as two numbers",
+            ),
+            (
+                "relationships",
+                '[[0, "on", 1, [], null, 7]]',
+                r"relationships\[0\]: expected \[subject, predicate, object",
+            ),
             ("relationships", '[[0, "on", 1, [], 7]]', r"\[0\]\[4\]: expected the type of the relation"),
         ],
     )

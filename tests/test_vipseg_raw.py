@@ -95,6 +95,15 @@ class TestRaw:
         with pytest.raises(SgevalError, match=rf'video "{A}": expected the frame "imgs/{A}/00000020.jpg"'):
             sgeval.load_dataset("vipseg", "raw", data_dir=folder, split="train", cache_dir=tmp_path / "cache")
 
+    def test_a_test_clip_with_masks(self, folder):
+        """They are not published; where they are there, they are read."""
+        assert [graph.mask_files for graph in read_vipseg(folder, "test", config="raw")] == [None]
+        (folder / f"VIPSeg/panomasks/{C}").mkdir()
+        self.put(folder, [[1] * 40] * 24, clip=C)
+        (graph,) = read_vipseg(folder, "test", config="raw")
+        assert graph.mask_files == tuple(f"panomasks/{C}/{stem}.png" for stem in STEMS)
+        assert [point.frame for point in graph.objects[0].track] == [1] and graph.extra["/mask_files/missing"] == [0, 2]
+
     def test_nothing_of_a_clip(self, folder):
         (folder / "VIPSeg/test.txt").write_text("9999_nothing\n")
         with pytest.raises(
