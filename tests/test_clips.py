@@ -150,6 +150,36 @@ class TestBadClips:
                 check_whole(cut)
             assert str(cut) in str(caught.value) and "\n" not in str(caught.value)
 
+    @pytest.mark.parametrize("number", [19, 12])
+    def test_cut_between_two_frames(self, number, tmp_path, noise):
+        """No piece is damaged, there are only fewer than the head says."""
+        whole = write_clip(tmp_path / "whole.mp4", noise, "mpeg4", "yuv420p", movflags="faststart")
+        with av.open(str(whole)) as container:
+            starts = [packet.pos for packet in container.demux(video=0) if packet.size]
+        cut = tmp_path / "cut.mp4"
+        cut.write_bytes(whole.read_bytes()[: starts[number]])
+        with pytest.raises(BadImage, match=f"expected 20 frames, got a clip that is cut short after {number}"):
+            check_whole(cut)
+        cut.write_bytes(whole.read_bytes()[: starts[number] + 9])
+        with pytest.raises(BadImage, match=f"the clip is cut short or damaged, after {number} frames"):
+            check_whole(cut)
+
+    def test_sound_that_lasts_longer(self, tmp_path, noise):
+        """In Matroska the length is that of all; where there is sound beside the pictures, it says nothing of these."""
+        path = tmp_path / "clip.mkv"
+        with av.open(str(path), "w") as container:
+            video, audio = container.add_stream("ffv1", rate=5), container.add_stream("pcm_s16le", rate=8_000)
+            video.height, video.width = noise[0].shape[:2]
+            video.pix_fmt = "bgr0"
+            for picture in noise[:5]:
+                container.mux(video.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, 80_000), np.int16), format="s16", layout="mono")
+            frame.sample_rate = 8_000
+            container.mux(audio.encode(frame))
+            for stream in (video, audio):
+                container.mux(stream.encode(None))
+        assert check_whole(path) == clip_facts(path)
+
     @pytest.mark.parametrize(("codec", "form", "ending"), [("mpeg4", "yuv420p", ".avi"), ("mpeg4", "yuv420p", ".ts")])
     def test_forms_that_do_not_say_their_length(self, codec, form, ending, tmp_path, noise):
         clip = write_clip(tmp_path / f"clip{ending}", noise, codec, form)
@@ -199,6 +229,12 @@ class TestBadClips:
         for path in (tmp_path, tmp_path / "none.mp4"):
             with pytest.raises(BadImage, match="no such file"):
                 clip_frames(path, [0])
+
+    @pytest.mark.parametrize("numbers", [b"\0", "0", 0, None])
+    def test_what_is_no_list_of_numbers(self, numbers):
+        for read, what in ((clip_frames, "numbers of frames"), (clip_frames_at, "seconds")):
+            with pytest.raises(SgevalError, match=f"expected a list of {what}, got"):
+                read(CLIP, numbers)
 
     @pytest.mark.parametrize("indices", [[-1], [1.0], [True]])
     def test_numbers_that_are_none(self, indices):
