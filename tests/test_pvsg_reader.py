@@ -89,6 +89,10 @@ def test_names_of_splits_without_a_record(whole, tmp_path):
     told = ", ".join(f'"{name}"' for name in names[:5])
     assert f"6 videos that a list of a split names have no record: {told} and 1 more" in found.faults
     assert [(state.records, state.unread) for state in found.splits] == [(2, 0), (0, 1)]
+    whole["split"]["ego4d"]["train"].remove("gone_2")
+    (tmp_path / "pvsg.json").write_text(json.dumps(whole), encoding="utf-8")
+    few = f"5 videos that a list of a split names have no record: {told}"
+    assert few in inspect("pvsg", tmp_path, with_images=False).faults
     assert not any("no split" in fault for fault in found.faults)
     assert any('(video_id "P99_01").relations: expected a list' in fault for fault in found.faults)
     assert pvsg_unmet(DATA) == []

@@ -294,6 +294,10 @@ class TestInspect:
         assert "train: expected the published 7,000 records, got 1" in found.faults
         done = CliRunner().invoke(app, ["data", "info", "vidor", "--data-dir", str(folder)])
         assert done.exit_code == 2 and "9000000016.json" in done.stdout
+        for number in (17, 18):
+            (folder / f"annotation/training/9000/90000000{number}.json").unlink()
+        found = inspect("vidor", folder, with_images=False)
+        assert "train: 5 videos cannot be read; they are named" in found.faults
 
     def test_flags_are_counted(self, tmp_path, whole):
         folder = tmp_path / "vidor"
