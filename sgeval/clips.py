@@ -7,9 +7,11 @@ Only plain containers (MP4, Matroska, AVI, MPEG-TS) in one file are opened: play
 followed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from sgeval.records import VideoGraph
 CONTAINERS = {"format_whitelist": "mov,matroska,webm,avi,mpegts", "protocol_whitelist": "file"}
 SAME_RATE = 0.01  # of a rate: 29.97 and 30 are told apart by less, 5 and 25 by far more
 HALF = 0.5
+MICRO = 1e6  # FFmpeg's units in a second
+LATEST = 2**53  # seconds; whole ones are exact up to here
 SAME_TIME = 1e-6  # seconds; times are fractions of frames, written as floats
 
 
@@ -36,11 +40,49 @@ class ClipFacts:
     num_frames: int | None
 
 
+def has_pyav() -> bool:
+    """Whether clips can be opened here."""
+    return find_spec("av") is not None
+
+
 def clip_facts(path: str | Path) -> ClipFacts:
     """What stands in a clip's head; no frame is decoded. Raises `BadImage` as `clip_frames`."""
     with _opened(path) as (_, stream):
-        rate = stream.average_rate
-        return ClipFacts(stream.width, stream.height, float(rate) if rate else None, stream.frames or None)
+        return _facts(stream)
+
+
+def _facts(stream: Any) -> ClipFacts:
+    rate = stream.average_rate
+    return ClipFacts(stream.width, stream.height, float(rate) if rate else None, stream.frames or None)
+
+
+def check_whole(path: str | Path) -> ClipFacts:
+    """The facts of a clip that is read through to its end; no frame is decoded. Raises `BadImage` as `clip_frames`, and for a
+    clip that is cut short: a piece of it that is damaged, or fewer pictures than its head says.
+
+    AVI and MPEG-TS do not say how many there are, so that cuts in them show only where they damage a piece.
+    """
+    with _opened(path) as (container, stream):
+        facts, count, end = _facts(stream), 0, 0.0
+        try:
+            for packet in container.demux(stream):
+                if packet.is_corrupt:
+                    raise BadImage(f"{_name(path)}: the clip is cut short or damaged, after {count} frames")
+                if packet.size:
+                    count += 1
+                    if packet.pts is not None:
+                        end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
+        except _fault_type() as fault:
+            raise BadImage(f"{_name(path)}: the clip is broken after {count} frames ({_words(fault)})") from None
+        form = container.format.name
+        if "mp4" in form and facts.num_frames is not None and count < facts.num_frames:
+            said = f"{facts.num_frames} frames"
+            raise BadImage(f"{_name(path)}: expected {said}, got a clip that is cut short after {count}")
+        is_alone = len(container.streams) == 1 and container.duration is not None
+        if "matroska" in form and is_alone and end < container.duration / MICRO - 2 / (facts.fps or 1.0):
+            said = f"{container.duration / MICRO:g} s"
+            raise BadImage(f"{_name(path)}: expected {said}, got a clip that is cut short at {end:g} s")
+        return facts
 
 
 def clip_differences(graph: VideoGraph, facts: ClipFacts) -> list[str]:
@@ -86,9 +128,8 @@ def clip_frames(
     Raises `BadImage` for a clip that cannot be read, ends before the last number, or is of another size or rate;
     `SgevalError` for numbers below 0, and where PyAV is not installed.
     """
+    _check_each(path, indices, "numbers of frames", lambda index: type(index) is int and index >= 0)
     wanted = set(indices)
-    if any(type(index) is not int or index < 0 for index in wanted):
-        raise SgevalError(f"{_name(path)}: expected numbers of frames from 0 up, got {shown(sorted(wanted))}")
     if not wanted:
         return []
     found: dict[int, Image.Image] = {}
@@ -122,8 +163,7 @@ def clip_frames_at(path: str | Path, times: Sequence[float], *, expected: Size |
     A frame is shown from its own time to that of the next. Raises `BadImage` for a clip that cannot be read, and for a time
     that is past its end; `SgevalError` as `clip_frames`.
     """
-    if any(not time >= 0 for time in times):
-        raise SgevalError(f"{_name(path)}: expected seconds from 0 up, got {shown(list(times))}")
+    _check_each(path, times, "seconds", is_time)
     waiting = sorted(set(times), reverse=True)  # the next one is the last
     found: dict[float, Image.Image] = {}
     if not waiting:
@@ -146,6 +186,24 @@ def clip_frames_at(path: str | Path, times: Sequence[float], *, expected: Size |
         if waiting:
             raise BadImage(f"{_name(path)}: expected a frame at {waiting[-1]:g} s, got a clip that ends at {end:g} s")
     return [found[time] for time in times]
+
+
+def is_time(value: Any) -> bool:
+    """Whether a value can be seconds from a clip's beginning.
+
+    >>> is_time(0), is_time(2.5), is_time(-1), is_time("2"), is_time(float("inf"))
+    (True, True, False, False, False)
+    """
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    return is_real and bool(0 <= value < LATEST)
+
+
+def _check_each(path: str | Path, values: Any, what: str, is_one: Callable[[Any], bool]) -> None:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise SgevalError(f"{_name(path)}: expected a list of {what}, got {shown(values)}")
+    for value in values:
+        if not is_one(value):
+            raise SgevalError(f"{_name(path)}: expected {what} from 0 up, got {shown(value)}")
 
 
 def _name(path: str | Path) -> str:
@@ -192,6 +250,13 @@ def _decoded(path: str | Path, container: Any, stream: Any) -> Iterator[tuple[fl
             yield float(frame.time), frame
     except av.FFmpegError as fault:
         raise BadImage(f"{_name(path)}: the clip is broken after frame {count - 1} ({_words(fault)})") from None
+
+
+def _fault_type() -> type[Exception]:
+    import av
+
+    found: type[Exception] = av.FFmpegError
+    return found
 
 
 def _words(fault: BaseException) -> str:

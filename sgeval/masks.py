@@ -46,6 +46,23 @@ def mask_ids(source: Any, encoding: str | None, expected: Size | None = None) ->
     return panoptic_ids(source, expected) if encoding == "rgb_object_id" else load_values(source, expected)
 
 
+def areas_of_ids(ids: "Array") -> dict[int, int]:
+    """How many pixels of a map each id has, ascending by id; 0 is left out.
+
+    >>> import numpy as np
+    >>> areas_of_ids(np.array([[7, 7, 0], [0, 5, 7]]))
+    {5: 1, 7: 3}
+    """
+    import numpy as np
+
+    flat = ids.ravel()
+    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1  # of runs, which are far fewer than pixels
+    starts = np.append(0, edges)[: flat.size]
+    numbers, owners = np.unique(flat[starts], return_inverse=True)
+    areas = np.bincount(owners, weights=np.diff(starts, append=flat.size)).astype(np.int64)
+    return {number: area for number, area in zip(numbers.tolist(), areas.tolist()) if number}
+
+
 class Segment(NamedTuple):
     """What a map shows of one id: its box x, y, width, height in whole pixels, and its run-length code."""
 
@@ -110,7 +127,7 @@ def box_of_code(code: Mapping[str, Any], place: str = "segmentation") -> Box | N
     """
     import numpy as np
 
-    edges = np.cumsum(checked_counts(code, place))
+    edges = np.cumsum(_runs(code, place))
     starts, ends = edges[0:-1:2], edges[1::2]
     has_pixels = starts < ends
     return _box_of_runs(starts[has_pixels], ends[has_pixels], code["size"][0]) if has_pixels.any() else None
@@ -172,12 +189,21 @@ def counts_text(counts: Iterable[int]) -> str:
 def checked_counts(code: Mapping[str, Any], place: str = "segmentation") -> list[int]:
     """The runs of a code that has been checked: size, characters, ends of numbers, and that the runs fill the picture.
 
-    Raises `SgevalError` with the place. No other code is to see a stranger's mask before this one.
+    `counts` is a text, the same as bytes, or a list of runs, COCO's form without compression. Raises `SgevalError` with the
+    place. No other code is to see a stranger's mask before this one.
 
     >>> checked_counts({"size": [9, 10], "counts": "61X13mN000`0"})
     [6, 1, 40, 4, 5, 4, 5, 4, 21]
     """
-    size, text = code.get("size"), code.get("counts")
+    runs: list[int] = _runs(code, place).tolist()
+    return runs
+
+
+def _runs(code: Mapping[str, Any], place: str) -> "Array":
+    """What `checked_counts` gives, as an int64 array."""
+    import numpy as np
+
+    size, counts = code.get("size"), code.get("counts")
     if not (
         isinstance(size, (list, tuple)) and len(size) == 2 and all(type(side) is int and side > 0 for side in size)
     ):
@@ -185,39 +211,77 @@ def checked_counts(code: Mapping[str, Any], place: str = "segmentation") -> list
     total = size[0] * size[1]
     if total > MAX_PIXELS:
         raise SgevalError(f"{place}.size: expected at most {MAX_PIXELS:,} pixels, got {size[1]} x {size[0]}")
+    if isinstance(counts, list):
+        return np.array(_listed(counts, total, place), dtype=np.int64)
+    text = counts.decode("latin-1") if isinstance(counts, bytes) else counts
     if not isinstance(text, str) or not CHARACTERS.fullmatch(text):
         raise SgevalError(f'{place}.counts: expected a text of the characters "0" to "o", got {shown(text)}')
     if len(text) > LONGEST * (total + 2):  # a run a pixel, and an empty one at each end
         raise SgevalError(f"{place}.counts: expected at most {LONGEST * (total + 2):,} characters, got {len(text):,}")
-    counts: list[int] = []
-    number = shift = filled = 0
-    for char in text:
-        group = ord(char) - 48
-        number |= (group & 31) << shift
-        shift += 5
-        if group & 32:
-            if shift >= 5 * LONGEST:
-                raise SgevalError(f"{place}.counts: expected numbers of at most {LONGEST} characters, got a longer one")
-            continue
-        if group & 16:
-            number -= 1 << shift
-        counts.append(number + (counts[-2] if len(counts) > 2 else 0))
-        if counts[-1] < 0:
-            raise SgevalError(f"{place}.counts: expected runs of 0 pixels or more, got {counts[-1]}")
-        filled += counts[-1]
-        number = shift = 0
-    if shift:
+    runs, rest = _numbers(text)
+    for first in (1, 2):  # the first three stand as they are, the others as differences to the run two before
+        runs[first::2].cumsum(out=runs[first::2])
+    if runs.min(initial=0) < 0:
+        raise _negative(int(runs[runs < 0][0]), place)
+    if rest >= LONGEST:
+        raise SgevalError(f"{place}.counts: expected numbers of at most {LONGEST} characters, got a longer one")
+    if rest:
         raise SgevalError(f"{place}.counts: expected the end of the last number, got the end of the text")
+    is_near = runs.max(initial=0) <= total  # 64 bits hold the sum
+    _check_filled(int(runs.sum()) if is_near else sum(runs.tolist()), total, place)
+    return runs
+
+
+def _listed(runs: list[Any], total: int, place: str) -> list[int]:
+    for run in runs:
+        if type(run) is not int:
+            raise SgevalError(f"{place}.counts: expected runs in whole pixels, got {shown(run)}")
+        if run < 0:
+            raise _negative(run, place)
+    _check_filled(sum(runs), total, place)
+    return runs
+
+
+def _negative(run: int, place: str) -> SgevalError:
+    return SgevalError(f"{place}.counts: expected runs of 0 pixels or more, got {shown(run)}")
+
+
+def _check_filled(filled: int, total: int, place: str) -> None:
     if filled != total:
-        raise SgevalError(f"{place}.counts: expected runs over {total} pixels, got {filled}")
-    return counts
+        raise SgevalError(f"{place}.counts: expected runs over {total} pixels, got {shown(filled)}")
+
+
+def _numbers(text: str) -> tuple["Array", int]:
+    """The numbers of a text up to its end or the first one that is too long, an int64 array; and of how many characters
+    the one is that is left unread."""
+    import numpy as np
+
+    groups = np.frombuffer(text.encode("ascii"), dtype=np.uint8) - 48
+    lasts = (groups < 32).nonzero()[0]
+    firsts = np.zeros(lasts.size + 1, dtype=np.int64)
+    np.add(lasts, 1, out=firsts[1:])
+    lengths = firsts[1:] - firsts[:-1]
+    rest = groups.size - int(firsts[-1])
+    if lengths.max(initial=0) > LONGEST:
+        n_read = int(np.argmax(lengths > LONGEST))
+        rest = int(lengths[n_read])
+        lasts, lengths = lasts[:n_read], lengths[:n_read]
+    firsts = firsts[: lasts.size]
+    numbers = (groups[firsts] & 31).astype(np.int64)
+    step, reaching = 1, (lengths > 1).nonzero()[0]
+    while reaching.size:
+        numbers[reaching] |= (groups[firsts[reaching] + step] & 31).astype(np.int64) << 5 * step
+        step += 1
+        reaching = reaching[lengths[reaching] > step]
+    numbers -= ((groups[lasts] & 16) >> 4).astype(np.int64) << 5 * lengths
+    return numbers, rest
 
 
 def mask_of(code: Mapping[str, Any], place: str = "segmentation") -> "Array":
     """The mask of a code, a bool array of (height, width). Raises `SgevalError` as `checked_counts`."""
     import numpy as np
 
-    counts = checked_counts(code, place)
-    values = np.arange(len(counts)) % 2 == 1
+    counts = _runs(code, place)
+    values = np.arange(counts.size) % 2 == 1
     height, width = code["size"]
     return np.repeat(values, counts).reshape((height, width), order="F")

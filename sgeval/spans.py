@@ -93,7 +93,7 @@ def odd_spans(raw: Sequence[Sequence[float]], *, end: SpanEnd, length: float | N
             found["empty"].append(position)
         else:
             forward.append((start, position, stop + more))
-        if length is not None and (min(start, stop) < 0 or max(start, stop + more) > length):
+        if length is not None and (min(start, stop) < 0 or max(start, stop) + more > length):
             found["beyond_clip"].append(position)
     latest = -math.inf
     for start, position, stop in sorted(forward):

@@ -1,7 +1,8 @@
 """Frames from clips: those that were put in, by number and by time; and no frame in the place of another."""
 
-import shutil
 import struct
+import sys
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,10 +14,11 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from sgeval.cli.app import app
-from sgeval.clips import clip_facts, clip_frames, clip_frames_at
+from sgeval.clips import check_whole, clip_facts, clip_frames, clip_frames_at
 from sgeval.data.frames import video_frames
 from sgeval.data.inspect import inspect
 from sgeval.errors import BadImage, SgevalError
+from sgeval.hub.export import export
 
 av = pytest.importorskip("av")
 
@@ -128,6 +130,67 @@ class TestBadClips:
                     assert (pixels(frame) == frames[number]).all()
         assert n_refused > 20
 
+    @pytest.mark.parametrize(
+        ("codec", "form", "ending", "head"),
+        [
+            ("mpeg4", "yuv420p", ".mp4", {"movflags": "faststart"}),
+            ("mpeg4", "yuv420p", ".mp4", {}),
+            ("ffv1", "bgr0", ".mkv", {}),
+        ],
+    )
+    def test_cut_short_is_seen_without_decoding(self, codec, form, ending, head, tmp_path, noise):
+        """Wherever the head stands: a clip that has lost a tenth, or half, or nearly all. Whole, its facts are those of its
+        head."""
+        whole = write_clip(tmp_path / f"whole{ending}", noise, codec, form, **head)
+        assert check_whole(whole) == clip_facts(whole)
+        data, cut = whole.read_bytes(), tmp_path / f"cut{ending}"
+        for part in (0.9, 0.5, 0.25):
+            cut.write_bytes(data[: int(part * len(data))])
+            with pytest.raises(BadImage, match=r"cut short|cannot be opened|is broken") as caught:
+                check_whole(cut)
+            assert str(cut) in str(caught.value) and "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("number", [19, 12])
+    def test_cut_between_two_frames(self, number, tmp_path, noise):
+        """No piece is damaged, there are only fewer than the head says."""
+        whole = write_clip(tmp_path / "whole.mp4", noise, "mpeg4", "yuv420p", movflags="faststart")
+        with av.open(str(whole)) as container:
+            starts = [packet.pos for packet in container.demux(video=0) if packet.size]
+        cut = tmp_path / "cut.mp4"
+        cut.write_bytes(whole.read_bytes()[: starts[number]])
+        with pytest.raises(BadImage, match=f"expected 20 frames, got a clip that is cut short after {number}"):
+            check_whole(cut)
+        cut.write_bytes(whole.read_bytes()[: starts[number] + 9])
+        with pytest.raises(BadImage, match=f"the clip is cut short or damaged, after {number} frames"):
+            check_whole(cut)
+
+    def test_sound_that_lasts_longer(self, tmp_path, noise):
+        """In Matroska the length is that of all; where there is sound beside the pictures, it says nothing of these."""
+        path = tmp_path / "clip.mkv"
+        with av.open(str(path), "w") as container:
+            video, audio = container.add_stream("ffv1", rate=5), container.add_stream("pcm_s16le", rate=8_000)
+            video.height, video.width = noise[0].shape[:2]
+            video.pix_fmt = "bgr0"
+            for picture in noise[:5]:
+                container.mux(video.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, 80_000), np.int16), format="s16", layout="mono")
+            frame.sample_rate = 8_000
+            container.mux(audio.encode(frame))
+            for stream in (video, audio):
+                container.mux(stream.encode(None))
+        assert check_whole(path) == clip_facts(path)
+
+    @pytest.mark.parametrize(("codec", "form", "ending"), [("mpeg4", "yuv420p", ".avi"), ("mpeg4", "yuv420p", ".ts")])
+    def test_forms_that_do_not_say_their_length(self, codec, form, ending, tmp_path, noise):
+        clip = write_clip(tmp_path / f"clip{ending}", noise, codec, form)
+        assert check_whole(clip) == clip_facts(clip)
+
+    def test_a_clip_of_uneven_times_is_whole(self, tmp_path, noise):
+        times = [number * 200 + 90 * (number % 2) for number in range(20)]
+        for ending in (".mp4", ".mkv"):
+            clip = write_clip(tmp_path / f"clip{ending}", noise, "mpeg4", "yuv420p", times=times)
+            assert check_whole(clip) == clip_facts(clip)
+
     def test_a_frame_that_was_lost_on_the_way(self, tmp_path, noise):
         times = [number * 200 for number in range(20) if number != 7]
         clip = write_clip(tmp_path / "clip.mkv", noise[:7] + noise[8:], times=times)
@@ -166,6 +229,12 @@ class TestBadClips:
         for path in (tmp_path, tmp_path / "none.mp4"):
             with pytest.raises(BadImage, match="no such file"):
                 clip_frames(path, [0])
+
+    @pytest.mark.parametrize("numbers", [b"\0", "0", 0, None])
+    def test_what_is_no_list_of_numbers(self, numbers):
+        for read, what in ((clip_frames, "numbers of frames"), (clip_frames_at, "seconds")):
+            with pytest.raises(SgevalError, match=f"expected a list of {what}, got"):
+                read(CLIP, numbers)
 
     @pytest.mark.parametrize("indices", [[-1], [1.0], [True]])
     def test_numbers_that_are_none(self, indices):
@@ -227,6 +296,37 @@ class TestDataInfo:
         (fault,) = [fault for fault in found.faults if "cannot be opened" in fault]
         assert fault.startswith('video "9001_0000000001": ')
 
+    def test_a_clip_that_is_cut_short(self, look, tmp_path, noise):
+        """Its head is whole."""
+        clip, _, _ = look()
+        write_clip(tmp_path / "whole.mp4", noise[:6], "mpeg4", "yuv420p", movflags="faststart")
+        clip.write_bytes((tmp_path / "whole.mp4").read_bytes()[:-2_000])
+        assert clip_facts(clip).num_frames == 6
+        _, found, _ = look()
+        (fault,) = [fault for fault in found.faults if "cut short" in fault]
+        assert fault.startswith('video "9001_0000000001": ')
+
+    def test_an_export_of_it(self, look, tmp_path, noise, monkeypatch):
+        """It is copied as it is, and told; so it is when nobody can look."""
+        clip, _, _ = look()
+        folder = clip.parents[3]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            export("pvsg", tmp_path / "sound", data_dir=folder, with_video=True)
+        write_clip(tmp_path / "whole.mp4", noise[:6], "mpeg4", "yuv420p", movflags="faststart")
+        clip.write_bytes((tmp_path / "whole.mp4").read_bytes()[:-2_000])
+        words = (
+            r'^1 clips are broken and were copied as they are; the first: video "9001_0000000001": .*mp4: .* cut short'
+        )
+        with pytest.warns(UserWarning, match=words):
+            export("pvsg", tmp_path / "out", data_dir=folder, with_video=True)
+        arguments = ["data", "export", "pvsg", "--data-dir", str(folder), "--with-video", "--out"]
+        done = CliRunner().invoke(app, [*arguments, str(tmp_path / "told")])
+        assert done.exit_code == 0 and "warning: 1 clips are broken" in done.stderr
+        monkeypatch.setitem(sys.modules, "av", None)
+        with pytest.warns(UserWarning, match="clips are copied and not looked into: expected PyAV, got none"):
+            export("pvsg", tmp_path / "unseen", data_dir=folder, with_video=True)
+
     def test_the_command(self, look):
         clip, _, _ = look((64, 32))
         folder = clip.parents[3]
@@ -265,70 +365,3 @@ class TestTurned:
         assert upright[4, 16, 0] > 200 and upright[44, 16, 0] < 50  # what was left is on top
         with pytest.raises(BadImage, match="expected the annotated 40 x 40"):
             clip_frames(clip, [0], expected=(40, 40))
-
-
-class TestRecords:
-    @pytest.fixture
-    def folder(self, tmp_path):
-        return make_folder("pvsg", tmp_path / "pvsg")
-
-    def test_a_missing_frame(self, folder):
-        graph = records("pvsg", folder, "frames")[0]
-        (folder / "data/vidor/frames/9001_0000000001/0003.png").unlink()
-        assert len(video_frames("pvsg", graph, folder, [2, 4])) == 2
-        with pytest.raises(BadImage, match=r'video "9001_0000000001": expected frame 3, "vidor/frames/.*/0003.png"'):
-            video_frames("pvsg", graph, folder, [3])
-
-    def test_a_frame_of_another_size(self, folder):
-        graph = records("pvsg", folder, "frames")[0]
-        Image.new("RGB", (40, 32)).save(folder / "data/vidor/frames/9001_0000000001/0003.png")
-        with pytest.raises(BadImage, match=r'video "9001_0000000001": .*0003.png: expected the annotated 48 x 32'):
-            video_frames("pvsg", graph, folder, [3])
-
-    def test_frames_that_count_from_one_or_at_another_rate(self, folder):
-        """Never a shifted frame: 0001.png is no second frame where there is no first, nor the second of 25 a second."""
-        graph = records("pvsg", folder, "frames")[0]
-        frames = folder / "data/vidor/frames/9001_0000000001"
-        for number in range(6, 30):
-            shutil.copy(frames / "0005.png", frames / f"{number:04d}.png")
-        with pytest.raises(SgevalError, match=r'video "9001_0000000001": expected 6 files, got .* at another rate'):
-            video_frames("pvsg", graph, folder, [1])
-        for number in range(7, 30):
-            (frames / f"{number:04d}.png").unlink()
-        (frames / "0000.png").unlink()
-        with pytest.raises(
-            SgevalError, match=r'video "9001_0000000001": expected files that count from .*another number'
-        ):
-            video_frames("pvsg", graph, folder, [1])
-
-    def test_a_missing_clip(self, folder):
-        graph = records("pvsg", folder)[0]
-        (folder / "data" / graph.file_name).unlink()
-        with pytest.raises(BadImage, match=r'video "9001_0000000001": expected the clip "vidor/videos/.* got none'):
-            video_frames("pvsg", graph, folder, [0])
-
-    @pytest.mark.parametrize("config", ["annotations", "frames"])
-    def test_a_clip_that_is_longer_than_its_record(self, config, folder):
-        """The clip and the files have 6 frames, the record 4: frames 4 and 5 are none of its own, by number or by time."""
-        graph = replace(records("pvsg", folder, config)[0], num_frames=4)
-        assert (
-            len(video_frames("pvsg", graph, folder, [3])) == len(video_frames("pvsg", graph, folder, times=[0.79])) == 1
-        )
-        for asked in ({"indices": [0, 4]}, {"times": [0.8]}, {"indices": [-1]}):
-            with pytest.raises(SgevalError, match='video "9001_0000000001": expected the number of one of 4 frames'):
-                video_frames("pvsg", graph, folder, **asked)
-
-    @pytest.mark.parametrize(
-        ("asked", "words"),
-        [
-            ({}, "expected either indices or times"),
-            ({"indices": [0], "times": [0.0]}, "expected either indices or times"),
-            ({"indices": [6]}, "expected the number of one of 6 frames, got 6"),
-            ({"indices": [-1]}, "expected the number of one of 6 frames, got -1"),
-            ({"times": [1.2]}, "expected the number of one of 6 frames, got 6"),
-            ({"times": [float("nan")]}, "expected seconds from 0 up, got NaN"),
-        ],
-    )
-    def test_numbers_that_are_none(self, asked, words, folder):
-        with pytest.raises(SgevalError, match=f'video "9001_0000000001": .*{words}'):
-            video_frames("pvsg", records("pvsg", folder, "frames")[0], folder, **asked)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image
+from reference.rle_reference import runs_of
 
 from sgeval import masks
 from sgeval.errors import SgevalError
@@ -57,6 +58,94 @@ def test_long_numbers():
     assert masks.checked_counts({"size": [3, 5], "counts": "_PPPPP0"}) == [15]
     with pytest.raises(SgevalError, match="numbers of at most 7 characters, got a longer one"):
         masks.checked_counts({"size": [3, 5], "counts": "_PPPPPP0"})
+
+
+WORDS = {
+    "longer": "expected numbers of at most 7 characters, got a longer one",
+    "negative": "expected runs of 0 pixels or more, got {}",
+    "unfinished": "expected the end of the last number, got the end of the text",
+    "sum": "expected runs over {total} pixels, got {}",
+}
+
+
+def check_against_the_reference(text, total):
+    """The same runs or the same fault as a reading of one character after the other; which of them it was."""
+    verdict, value = runs_of(text, total)
+    for counts in (text, text.encode()):
+        code = {"size": [1, total], "counts": counts}
+        if verdict == "sound":
+            assert masks.checked_counts(code) == value
+            assert masks.mask_of(code).sum() == sum(value[1::2])
+        else:
+            with pytest.raises(SgevalError) as caught:
+                masks.checked_counts(code)
+            assert str(caught.value) == "segmentation.counts: " + WORDS[verdict].format(value, total=total)
+    return verdict
+
+
+def test_sound_codes_as_the_slow_reference_reads_them():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        runs = rng.integers(0, 10 ** rng.integers(1, 6), rng.integers(1, 60)).tolist()
+        if 0 < sum(runs) < 10**7:
+            assert check_against_the_reference(masks.counts_text(runs), sum(runs)) == "sound"
+
+
+def test_hostile_codes_as_the_slow_reference_reads_them():
+    """Random characters: mostly short numbers, mostly continued ones, and sound codes with one character changed."""
+    rng = np.random.default_rng(4)
+    verdicts = set()
+    for case in range(3_000):
+        if case % 3 == 0:
+            text = bytes(rng.integers(48, 112, rng.integers(1, 12)).tolist()).decode()
+        elif case % 3 == 1:
+            text = bytes(rng.choice([48, 49, 50, 79, 80, 111], rng.integers(1, 30)).tolist()).decode()
+        else:
+            characters = list(masks.counts_text(rng.integers(0, 200, 20).tolist()))
+            characters[rng.integers(len(characters))] = chr(rng.integers(48, 112))
+            text = "".join(characters)
+        total = int(rng.integers(20, 3_000))
+        verdicts.add(check_against_the_reference(text, total))
+        found, value = runs_of(text, total)
+        if found == "sum" and 0 < value < 10**7:  # the same runs over as many pixels as they fill
+            verdicts.add(check_against_the_reference(text, value))
+    assert verdicts == {"longer", "negative", "unfinished", "sum", "sound"}
+
+
+def test_the_first_fault_is_told():
+    """By hand: "O" is -1, "o" goes on. A negative run before a number that is too long, and the other way round."""
+    for text, words in (("Ooooooooo", "got -1"), ("oooooooooO", "longer one"), ("1oooooo", "end of the text")):
+        with pytest.raises(SgevalError, match=words):
+            masks.checked_counts({"size": [3, 5], "counts": text})
+
+
+def test_a_sum_beyond_64_bits():
+    """100,000 numbers of 7 characters, 2**34 - 1 each: the runs at odd places are 1, 2, … 50,000 times that, those at even
+    ones 1, then 1, 2, … 49,999 times. The sum is told and does not wrap."""
+    runs = (2**34 - 1) * (1 + 50_000 * 50_001 // 2 + 49_999 * 50_000 // 2)
+    with pytest.raises(SgevalError, match=f"expected runs over 1000000 pixels, got {runs}"):
+        masks.checked_counts({"size": [10**3, 10**3], "counts": "oooooo?" * 100_000})
+    assert runs > 2**63
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([0, 16], "expected runs over 15 pixels, got 16"),
+        ([16, -1], "expected runs of 0 pixels or more, got -1"),
+        ([14, True], "expected runs in whole pixels, got true"),
+        ([7.5, 7.5], r"expected runs in whole pixels, got 7\.5"),
+        ([10**40], "expected runs over 15 pixels, got 1"),
+        ([], "expected runs over 15 pixels, got 0"),
+        (b"\xff", 'expected a text of the characters "0" to "o"'),
+        (("0", "5"), 'expected a text of the characters "0" to "o"'),
+        (None, 'expected a text of the characters "0" to "o", got null'),
+    ],
+)
+def test_counts_that_are_none(counts, words):
+    with pytest.raises(SgevalError, match=f"segmentation.counts: {words}") as caught:
+        masks.box_of_code({"size": [3, 5], "counts": counts})
+    assert len(str(caught.value)) < 200
 
 
 def test_a_box_outside():

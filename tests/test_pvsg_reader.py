@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from kit import put_at
 
+from sgeval.data.inspect import inspect
 from sgeval.errors import SgevalError
-from sgeval.readers.pvsg import pvsg_classes, read_pvsg
+from sgeval.readers.pvsg import pvsg_classes, pvsg_unmet, read_pvsg
 from sgeval.records import Object, Relation, VideoGraph
 from sgeval.spans import to_raw
 
@@ -74,6 +75,27 @@ def test_sources_and_splits_are_those_of_split():
     assert found == {"9001_0000000001": "vidor", "P99_01": "epic_kitchen", ego: "ego4d"}
     assert [graph.video_id for graph in read_pvsg(DATA, "train")] == ["9001_0000000001", ego]
     assert [graph.video_id for graph in read_pvsg(DATA, "val")] == ["P99_01"]
+
+
+def test_names_of_splits_without_a_record(whole, tmp_path):
+    """Passed over by the reader, named and counted by `data info`; a record that is not in the form has one all the same."""
+    whole["split"]["ego4d"]["train"] += ["gone_1", "gone_2"]
+    whole["split"]["vidor"]["val"] = ["gone_3", "gone_4", "gone_5", "gone_6"]
+    whole["data"][1]["relations"] = 5
+    (tmp_path / "pvsg.json").write_text(json.dumps(whole), encoding="utf-8")
+    names = ["gone_3", "gone_4", "gone_5", "gone_6", "gone_1", "gone_2"]  # vidor stands first in `split`
+    assert pvsg_unmet(tmp_path) == names and next(iter(whole["split"])) == "vidor"
+    found = inspect("pvsg", tmp_path, with_images=False)
+    told = ", ".join(f'"{name}"' for name in names[:5])
+    assert f"6 videos that a list of a split names have no record: {told} and 1 more" in found.faults
+    assert [(state.records, state.unread) for state in found.splits] == [(2, 0), (0, 1)]
+    whole["split"]["ego4d"]["train"].remove("gone_2")
+    (tmp_path / "pvsg.json").write_text(json.dumps(whole), encoding="utf-8")
+    few = f"5 videos that a list of a split names have no record: {told}"
+    assert few in inspect("pvsg", tmp_path, with_images=False).faults
+    assert not any("no split" in fault for fault in found.faults)
+    assert any('(video_id "P99_01").relations: expected a list' in fault for fault in found.faults)
+    assert pvsg_unmet(DATA) == []
 
 
 def test_a_name_says_nothing_of_the_source(whole, read):
@@ -156,6 +178,19 @@ class TestKept:
         assert read(whole)[0].extra["/duration/differs_from_frames"] == 6 / 5
         whole["data"][0]["meta"]["duration"] = 1.39
         assert "/duration/differs_from_frames" not in read(whole)[0].extra
+        whole["data"][0]["meta"] |= {"fps": 1, "duration": 5.0}  # 6 frames, a frame less: no more than a frame apart
+        assert "/duration/differs_from_frames" not in read(whole)[0].extra
+
+
+def test_what_is_just_allowed(whole, read):
+    """A clip of no duration, and a class that is listed twice: its id is the first place."""
+    whole["data"][0]["meta"]["duration"] = 0
+    assert read(whole)[0].duration == 0.0
+    whole["objects"]["thing"].append("adult")
+    whole["relations"].append("touching")
+    graph = read(whole)[0]
+    assert {item.category: item.category_id for item in graph.objects} == {"floor": 117, "adult": 0, "dog": 43}
+    assert graph.relations[3].predicate_id == 52
 
 
 @pytest.mark.parametrize(
@@ -186,6 +221,16 @@ class TestKept:
             ("data", 1, "relations", 0, 0),
             9,
             r"relations\[0\]\[0\]: expected the object_id of one of the 3 objects, got 9",
+        ),
+        (
+            ("data", 1, "relations", 0, 1),
+            9,
+            r"relations\[0\]\[1\]: expected the object_id of one of the 3 objects, got 9",
+        ),
+        (
+            ("data", 1, "relations", 0, 3, 0, 1),
+            2**31,
+            r"relations\[0\]\[3\]\[0\]: expected \[start, end\] as two numbers",
         ),
         (("data", 1, "relations", 0, 2), None, r"relations\[0\]: expected \[subject_id, object_id, name"),
         (("data", 1, "relations", 0, 3, 0), [1], r"relations\[0\]\[3\]\[0\]: expected \[start, end\]"),

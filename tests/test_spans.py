@@ -5,7 +5,7 @@ import random
 import pytest
 
 from sgeval.errors import SgevalError
-from sgeval.spans import merged, odd_spans, to_raw, to_seconds
+from sgeval.spans import is_rate, merged, odd_spans, to_raw, to_seconds
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,10 @@ def test_frames_come_back_whole(fps, end):
     assert to_raw(to_seconds(raw, **convention), **convention) == raw
 
 
+def test_the_slowest_and_the_fastest_rate_are_rates():
+    assert is_rate(0.001) and is_rate(1_000_000) and not is_rate(0.00099) and not is_rate(1_000_000.1)
+
+
 @pytest.mark.parametrize(
     ("convention", "words"),
     [
@@ -66,6 +70,8 @@ class TestOdd:
             ([(-1, 2)], "exclusive", 6, {"beyond_clip": [0]}),
             ([(5, 3)], "exclusive", 6, {"inverted": [0]}),
             ([(3, -2)], "exclusive", 6, {"inverted": [0], "beyond_clip": [0]}),  # its end lies before the clip
+            ([(6, 3)], "inclusive", 6, {"inverted": [0], "beyond_clip": [0]}),  # 6 frames are 0 to 5
+            ([(6, 3)], "exclusive", 6, {"inverted": [0]}),
             ([(5, 4)], "inclusive", 6, {"inverted": [0]}),  # no frame at all, but the source has it backwards
             ([(1, 1)], "exclusive", 6, {"empty": [0]}),
             ([(1, 1)], "inclusive", 6, {}),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from kit import put_at
+from typer.testing import CliRunner
 
+from sgeval.cli.app import app
 from sgeval.data.inspect import inspect
 from sgeval.errors import SgevalError
 from sgeval.readers import vidor
@@ -137,6 +139,22 @@ class TestKept:
         point = read(whole, config="tracks").objects[0].track[0]
         assert point == TrackPoint(0, (0.5, -1.0, 2.5, 5.25))  # 2 - 0.5 + 1, 3.25 + 1 + 1
 
+    @pytest.mark.parametrize("config", ["annotations", "tracks"])
+    def test_boxes_whose_corners_are_the_wrong_way_round(self, config, whole, read):
+        """A last corner one pixel before the first makes a box of no width: 4 - 5 + 1 = 0; ten before it, 5 - 15 + 1 = -9.
+        The same pixel twice is a box of one. Tid 1 is the second object."""
+        first, second, third = (whole["trajectories"][frame][1] for frame in (0, 1, 2))
+        assert {first["tid"], second["tid"], third["tid"]} == {1}
+        first["bbox"] |= {"xmin": 5, "xmax": 4}
+        second["bbox"] |= {"xmin": 5, "xmax": 5, "ymin": 3, "ymax": 3}
+        third["bbox"] |= {"ymin": 15, "ymax": 5}
+        graph = read(whole, config=config)
+        flags = {key: value for key, value in graph.extra.items() if "inverted_boxes" in key}
+        assert flags == {"/objects/1/inverted_boxes": [0, 2]}
+        if config == "tracks":
+            boxes = [point.bbox for point in graph.objects[1].track[:3]]
+            assert (boxes[0][2], boxes[1][2:], boxes[2][3]) == (0.0, (1.0, 1.0), -9.0)
+
 
 @pytest.mark.parametrize("config", ["annotations", "tracks"])
 def test_both_roads_give_the_same(config, whole, read, monkeypatch):
@@ -185,6 +203,11 @@ def test_both_roads_give_the_same(config, whole, read, monkeypatch):
             ("relation_instances", 0, "subject_tid"),
             5,
             r"\[0\].subject_tid: expected the tid of one of the 2 objects, got 5",
+        ),
+        (
+            ("relation_instances", 0, "object_tid"),
+            5,
+            r"\[0\].object_tid: expected the tid of one of the 2 objects, got 5",
         ),
         (("relation_instances", 0, "end_fid"), 2**40, r"\[0\].end_fid: expected a whole number from"),
         (("relation_instances", 0, "end_fid"), 2.5, r"\[0\].end_fid: expected a whole number, got 2.5"),
@@ -249,6 +272,57 @@ class TestTwice:
         odd = {entry.what: (entry.count, entry.ids) for entry in found.oddities}
         assert odd["videos with an id that came before"] == (1, ["9000000001"])
         assert [(state.records, state.distinct_ids) for state in found.splits] == [(1, 1), (2, 2)]
+
+
+class TestInspect:
+    def test_a_faulty_file_does_not_hide_the_others(self, tmp_path):
+        """Eight files of train: one sound, seven that are none. All are counted, the first five named."""
+        folder = tmp_path / "vidor"
+        shutil.copytree(DATA, folder)
+        for number in range(12, 19):
+            (folder / f"annotation/training/9000/90000000{number}.json").write_text("{")
+        found = inspect("vidor", folder, with_images=False)
+        assert [(state.split, state.records, state.unread) for state in found.splits] == [
+            ("train", 1, 7),
+            ("val", 1, 0),
+        ]
+        at = found.faults.index("train: 7 videos cannot be read; the first 5 of them are named")
+        named = [fault for fault in found.faults if "expected JSON" in fault]
+        assert (
+            found.faults[at + 1 : at + 6] == named and "9000000012.json" in named[0] and "9000000016.json" in named[4]
+        )
+        assert "train: expected the published 7,000 records, got 1" in found.faults
+        done = CliRunner().invoke(app, ["data", "info", "vidor", "--data-dir", str(folder)])
+        assert done.exit_code == 2 and "9000000016.json" in done.stdout
+        for number in (17, 18):
+            (folder / f"annotation/training/9000/90000000{number}.json").unlink()
+        found = inspect("vidor", folder, with_images=False)
+        assert "train: 5 videos cannot be read; they are named" in found.faults
+
+    def test_flags_are_counted(self, tmp_path, whole):
+        folder = tmp_path / "vidor"
+        shutil.copytree(DATA, folder)
+        whole["trajectories"][0][0]["bbox"] |= {"xmin": 9, "xmax": 2}
+        (folder / FIRST_FILE.relative_to(DATA)).write_text(json.dumps(whole))
+        odd = {entry.what: entry.ids for entry in inspect("vidor", folder, with_images=False).oddities}
+        assert odd["objects with boxes whose last corner lies before the first"] == ["9000000001"]
+
+    @pytest.mark.parametrize("value", [["a", 3], [[1]], {"x": 5}, {"x": ["b"]}, "abc", None, True])
+    def test_a_key_that_is_named_like_a_flag(self, value, tmp_path, whole):
+        folder = tmp_path / "vidor"
+        shutil.copytree(DATA, folder)
+        whole["subject/objects"][0]["inverted_boxes"] = value
+        (folder / FIRST_FILE.relative_to(DATA)).write_text(json.dumps(whole))
+        assert len(inspect("vidor", folder, with_images=False).splits) == 2
+
+    def test_a_reader_by_itself_stops(self, tmp_path):
+        folder = tmp_path / "vidor"
+        shutil.copytree(DATA, folder)
+        (folder / "annotation/training/9000/9000000000.json").write_text("{")
+        with pytest.raises(SgevalError, match=r"9000000000.json: .*expected JSON"):
+            list(read_vidor(folder))
+        faults = []
+        assert len(list(read_vidor(folder, faults=faults))) == 2 and len(faults) == 1
 
 
 def test_no_files(tmp_path):

@@ -70,8 +70,9 @@ def info(
     """Say what a data set is made of and where to get it; with --data-dir, whether a folder is whole.
 
     A folder is read through: counts are held against the published ones, sizes and sums too where they are known, and
-    pictures that are missing or empty are listed by id. --with-video also opens each clip and holds its size, rate and length
-    against its record. Exit code 2 when something is amiss. Nothing is downloaded.
+    pictures that are missing or empty are listed by id. --with-masks decodes each mask of a video and holds its ids against
+    the record's, --with-video opens each clip and does so with its size, rate and length. Exit code 2 when something is
+    amiss. Nothing is downloaded.
 
     Examples: `sgeval data info` · `sgeval data info psg` · `sgeval data info psg --data-dir psg/ --with-masks`
     """
@@ -376,7 +377,9 @@ def _show(found: "DataSet", look: "Inspection") -> None:
         if len(missing_files) > SHOWN:
             line(f"  … and {len(missing_files) - SHOWN:,} more; --json lists all")
     for oddity in look.oddities:
-        line(f"odd       {oddity.count:,} {oddity.what}, in {len(oddity.ids):,} videos", "yellow")
+        frame = "" if oddity.frame is None else f", frame {oddity.frame}"
+        first = f"; first in {oddity.ids[0]}{frame}"
+        line(f"odd       {oddity.count:,} {oddity.what}, in {len(oddity.ids):,} videos{first}", "yellow")
     if look.data_dir is None:
         for fault in found.faults:
             line(f"known     {fault}")

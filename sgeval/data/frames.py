@@ -1,12 +1,13 @@
 """Pictures of a video's record: from its frame files where the record names them, else from its clip."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
-from sgeval.clips import SAME_TIME, clip_frames, clip_frames_at
+from sgeval.clips import SAME_TIME, clip_frames, clip_frames_at, is_time
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.reading import data_set
 from sgeval.errors import BadImage, SgevalError, shown
@@ -33,34 +34,52 @@ def video_frames(
     """
     if (indices is None) == (times is None):
         raise SgevalError(f"{label(graph)}: expected either indices or times of frames")
+    asked = _asked(graph, indices, times)
     found = data_set(name)
     place = place_of(found, found.default_config, data_dir, image_dir)
     size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
     if graph.frame_files is not None:
         place.check_frames(graph)
-        numbers = _numbers(graph, times) if indices is None else indices
+        numbers = _numbers(graph, asked) if indices is None else asked
         _check(graph, numbers)
-        return [_file(place, graph, index, size) for index in numbers]
+        return [_file(name, place, graph, index, size) for index in numbers]
     if graph.num_frames is not None and (indices is not None or graph.fps is not None):
-        _check(graph, _numbers(graph, times) if indices is None else indices)
+        _check(graph, _numbers(graph, asked) if indices is None else asked)
     path = place.clip(graph)
     if path is None:
-        raise BadImage(f"{label(graph)}: expected the clip {shown(graph.file_name)} at {place.tried('clip')}, got none")
+        expected = f"expected the clip {shown(graph.file_name)} at {place.tried('clip')}, got none"
+        raise BadImage(f"{label(graph)}: {expected}; {_what_to_do(name)}")
     try:
         if indices is None:
-            return clip_frames_at(path, times or (), expected=size)
-        return clip_frames(path, indices, fps=graph.fps, expected=size)
-    except BadImage as fault:
-        raise BadImage(f"{label(graph)}: {fault}") from None
+            return clip_frames_at(path, asked, expected=size)
+        return clip_frames(path, asked, fps=graph.fps, expected=size)
+    except SgevalError as fault:
+        raise type(fault)(f"{label(graph)}: {fault}") from None
 
 
-def _numbers(graph: VideoGraph, times: Sequence[float] | None) -> list[int]:
+def _what_to_do(name: str) -> str:
+    """What helps where a file is not there any more: rows name files and are not made anew when one goes."""
+    return (
+        f"put it back or name its folder with image_dir. `sgeval data info {name} --data-dir DIR` lists what is missing"
+    )
+
+
+def _asked(graph: VideoGraph, indices: Any, times: Any) -> list[Any]:
+    """What is asked for, as a list; of times it is known that each is one."""
+    what, values = ("times", times) if indices is None else ("indices", indices)
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise SgevalError(f"{label(graph)}: {what}: expected a list of numbers, got {shown(values)}")
+    values = list(values)
+    for time in values if indices is None else ():
+        if not is_time(time):
+            raise SgevalError(f"{label(graph)}: times: expected seconds from 0 up, got {shown(time)}")
+    return values
+
+
+def _numbers(graph: VideoGraph, times: Sequence[float]) -> list[int]:
     if graph.fps is None:
         raise SgevalError(f"{label(graph)}: times: expected a record with fps, got none")
-    for time in times or ():
-        if not (time >= 0 and math.isfinite(time)):
-            raise SgevalError(f"{label(graph)}: times: expected seconds from 0 up, got {shown(time)}")
-    return [math.floor((time + SAME_TIME) * graph.fps) for time in times or ()]
+    return [math.floor((time + SAME_TIME) * graph.fps) for time in times]
 
 
 def _check(graph: VideoGraph, numbers: Sequence[int]) -> None:
@@ -75,11 +94,15 @@ def _check(graph: VideoGraph, numbers: Sequence[int]) -> None:
             raise SgevalError(f"{label(graph)}: expected the number of one of {min(known)} frames, got {shown(index)}")
 
 
-def _file(place: Place, graph: VideoGraph, index: int, size: tuple[int, int] | None) -> Image.Image:
+def _file(data_set_name: str, place: Place, graph: VideoGraph, index: int, size: tuple[int, int] | None) -> Image.Image:
+    name = (graph.frame_files or ())[index]
+    if name is None:
+        expected = f"expected frame {index}, got none: it was missing when the row was made"
+        raise BadImage(f"{label(graph)}: {expected}; put it back and load the data set again")
     path = place.frame(graph, index)
     if path is None:
-        name, tried = (graph.frame_files or ())[index], place.tried()
-        raise BadImage(f"{label(graph)}: expected frame {index}, {shown(name)}, at {tried}, got none")
+        expected = f"expected frame {index}, {shown(name)}, at {place.tried()}, got none"
+        raise BadImage(f"{label(graph)}: {expected}; {_what_to_do(data_set_name)}")
     try:
         return load_image(path, size)
     except BadImage as fault:

@@ -1,21 +1,24 @@
 """A data folder looked at: which files are there, what they hold against what was published, which pictures are missing."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgeval.clips import clip_differences, clip_facts
+from sgeval.clips import check_whole, clip_differences
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet, SourceFile
 from sgeval.data.pictures import Place, place_of
+from sgeval.data.tracks import look_into_masks
 from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.progress import bar
-from sgeval.readers.flags import flag_words
+from sgeval.readers.flags import first_frame, flag_words
 from sgeval.records import Graph, VideoGraph, label
 
 BLOCK = 2**20
+NAMED = 5
+"""How many of a kind are named in a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +43,19 @@ class SplitState:
     records: int
     distinct_ids: int
     published: int | None
+    unread: int = 0
+    """Videos that are not in the form; they are no records."""
 
 
 @dataclass
 class Oddity:
-    """Something odd that records were kept with: in words, how often, and in which of them."""
+    """Something odd that records were kept with: in words, how often, in which of them, and where first."""
 
     what: str
     count: int = 0
     ids: list[str] = field(default_factory=list)
+    frame: int | None = None
+    """The first frame of the first record that has it, where frames have it."""
 
 
 @dataclass
@@ -64,7 +71,9 @@ class Inspection:
     missing_pictures: list[tuple[str, str]] = field(default_factory=list)
     """Id of the record and file name of each picture, frame or clip that is not there, or is empty."""
     missing_maps: list[tuple[str, str]] = field(default_factory=list)
-    """The same for panoptic maps and masks, where they were asked for."""
+    """The same for masks of videos, and for panoptic maps where they were asked for."""
+    broken_masks: list[str] = field(default_factory=list)
+    """What is wrong with each mask of a video that was decoded and is none, or is of another size than its record."""
     oddities: list[Oddity] = field(default_factory=list)
     """What videos were kept with; it is not amiss, since the published files are so."""
     faults: list[str] = field(default_factory=list)
@@ -88,17 +97,18 @@ def inspect(
     """Look at a data set's folder; without `data_dir`, only say which files it takes.
 
     Every record of every split is read and each of its pictures looked for, by name: pictures are not opened, folders not
-    listed. Of a video that means its frames, where the config names them, else its clip. `with_video` looks for the clip in
-    any case and opens it, through PyAV: clips of another size, rate or length than their record are counted as odd.
+    listed. Of a video that means its frames and masks, where the config names them, else its clip. `with_masks` decodes
+    each mask of a video, some 150,000 of PVSG: ids that no object has and objects that are not where they are said to be
+    are counted as odd. `with_video` looks for the clip in any case and reads it through, by PyAV: a broken one is amiss, and
+    those of another size, rate or length than their record are counted as odd.
 
-    Faults are gathered, not raised;
-    `SgevalError` is for unknown names and folders of pictures that are none.
+    Faults are gathered, not raised, and videos after one that is not in the form are read on. `SgevalError` is for unknown
+    names, for folders of pictures that are none, and for masks or clips that a config does not have.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     reading.check_options(found, reader)
-    if with_video and not found.clips:
-        raise SgevalError(f"with_video: expected a data set with clips, got {shown(name)}")
+    reading.check_parts(found, config, with_masks=with_masks, with_video=with_video)
     out = Inspection(name, config, None if data_dir is None else str(data_dir))
     out.files = [_file_state(file, data_dir) for file in found.files_of(config)]
     if data_dir is None:
@@ -120,7 +130,7 @@ def inspect(
     except SgevalError as fault:
         out.faults.append(str(fault))
         return out
-    out.faults += list(_differences(out, found, bool(reader)))
+    out.faults += list(_differences(out, found, found.counts_as_published(reader)))
     return out
 
 
@@ -161,7 +171,8 @@ def _count(
     every: set[str] = set()
     for split in found.configs[out.config]:
         number, ids = 0, set()
-        records = reading.read(found.name, out.data_dir, out.config, split, **reader)
+        unread: list[str] = []
+        records = reading.read(found.name, out.data_dir, out.config, split, faults=unread, **reader)
         total = reading.known_count(found, out.data_dir, out.config, split)
         for graph in bar(records, f"{found.name} {split}", "record", total):
             number += 1
@@ -172,21 +183,35 @@ def _count(
             _look_for_files(out, place, graph, *parts)
             if isinstance(graph, VideoGraph):
                 _note_oddities(out, graph, is_closed)
-        out.splits.append(SplitState(split, number, len(ids), published.get(split)))
+        out.splits.append(SplitState(split, number, len(ids), published.get(split), len(unread)))
+        if unread:
+            named = f"the first {NAMED} of them are named" if len(unread) > NAMED else "they are named"
+            out.faults += [f"{split}: {len(unread):,} videos cannot be read; {named}", *unread[:NAMED]]
     if found.leaves_unsplit:
-        total = reading.count(found.name, out.data_dir, out.config, **reader)
-        if rest := total - sum(state.records for state in out.splits):
+        unread = []
+        total = reading.count(found.name, out.data_dir, out.config, faults=unread, **reader) + len(unread)
+        if rest := total - sum(state.records + state.unread for state in out.splits):
             out.faults.append(f"{rest:,} records are in no split, so no split holds them")
+    if found.unmet is not None and (names := found.unmet(Path(out.data_dir), out.config)):
+        out.faults.append(f"{len(names):,} videos that a list of a split names have no record: {_some(names)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some names."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(shown, names[:NAMED])) + more
 
 
 def _look_for_files(
     out: Inspection, place: Place, graph: Graph, with_images: bool, with_masks: bool, with_video: bool
 ) -> None:
+    is_video = isinstance(graph, VideoGraph)
     clips = with_video or (with_images and isinstance(graph, VideoGraph) and graph.frame_files is None)
+    masks = with_masks or (with_images and is_video)
     try:
-        files = list(place.files(graph, images=with_images, masks=with_masks, clips=clips))
+        files = list(place.files(graph, images=with_images, masks=masks, clips=clips))
     except SgevalError as fault:
-        if isinstance(graph, VideoGraph):  # files that count from another number: the other videos are looked at too
+        if is_video:  # files that count from another number: the other videos are looked at too
             out.faults.append(str(fault))
             return
         raise
@@ -198,13 +223,23 @@ def _look_for_files(
             out.n_pictures += 1
             if with_video and file.what == "clip" and isinstance(graph, VideoGraph):
                 _look_into_clip(out, graph, file.path)
+    if with_masks and isinstance(graph, VideoGraph) and graph.mask_files is not None:
+        _look_into_masks(out, graph, [file.path for file in files if file.what == "mask"])
     if with_images and isinstance(graph, VideoGraph) and place.beyond(graph) is not None:
         _note(out, "videos with more frames on the disk than num_frames", graph)
 
 
+def _look_into_masks(out: Inspection, graph: VideoGraph, paths: list[Path | None]) -> None:
+    paths = [path if path is not None and path.stat().st_size else None for path in paths]  # missing ones are counted
+    flags, faults = look_into_masks(graph, bar(paths, f"masks of {one_line(graph.key)}", "mask"))
+    for pointer, value in flags.items():
+        _note(out, flag_words(pointer) or pointer, graph, first_frame(pointer, value))
+    out.broken_masks += map(str, faults)
+
+
 def _look_into_clip(out: Inspection, graph: VideoGraph, path: Path) -> None:
     try:
-        facts = clip_facts(path)
+        facts = check_whole(path)
     except BadImage as fault:
         out.faults.append(f"{label(graph)}: {fault}")
         return
@@ -215,31 +250,33 @@ def _look_into_clip(out: Inspection, graph: VideoGraph, path: Path) -> None:
 def _note_oddities(out: Inspection, graph: VideoGraph, is_closed: bool) -> None:
     for pointer in graph.extra:
         if words := flag_words(pointer):
-            _note(out, words, graph)
+            _note(out, words, graph, first_frame(pointer, graph.extra[pointer]))
     for relation in graph.relations:
         if is_closed and relation.predicate_id == -1:
             _note(out, "relations whose predicate is not in the class list", graph)
 
 
-def _note(out: Inspection, what: str, graph: VideoGraph) -> None:
+def _note(out: Inspection, what: str, graph: VideoGraph, frame: int | None = None) -> None:
     oddity = next((entry for entry in out.oddities if entry.what == what), None)
     if oddity is None:
-        out.oddities.append(oddity := Oddity(what))
+        out.oddities.append(oddity := Oddity(what, frame=frame))
     oddity.count += 1
     if oddity.ids[-1:] != [graph.key]:
         oddity.ids.append(graph.key)
 
 
-def _differences(out: Inspection, found: DataSet, is_chosen: bool) -> Iterator[str]:
+def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str]:
     """In words: counts other than the published ones, and what is missing."""
     published = found.published.get(out.config, {})
     counts = {state.split: state.records for state in out.splits}
     for split, number in published.items():
         got = counts.get(split, sum(counts.values()))
-        if got != number and not is_chosen:
+        if got != number and has_all:
             yield f"{split}: expected the published {number:,} records, got {got:,}"
     names = ("pictures", "panoptic maps") if found.kind == "image" else ("clips or frames", "masks")
     for what, missing in zip(names, (out.missing_pictures, out.missing_maps)):
         if missing:
             folder = one_line(str(out.data_dir))
             yield f"{what}: {len(missing):,} missing or empty below {folder} (from {found.pictures_from})"
+    if out.broken_masks:
+        yield f"masks: {len(out.broken_masks):,} that are none, or of another size; the first: {out.broken_masks[0]}"

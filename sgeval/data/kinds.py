@@ -1,6 +1,6 @@
 """What is written down about a data set: its files, its licence, and the record of all of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -50,7 +50,8 @@ class Licence:
 class DataSet:
     """What is known about one data set.
 
-    `read(data_dir, split, config, **options)` gives records in file order; `split=None` gives all. `classes(data_dir,
+    `read(data_dir, split, config, **options)` gives records in file order; `split=None` gives all; of videos it takes
+    `faults` too (`readers.video_form.records_of`). `classes(data_dir,
     config)` gives the class lists. `pictures` (of videos: frames), `panoptic` (of videos: masks) and `clips` are patterns
     below `data_dir`, tried in this order: `{file_name}` is the name that the record gives, `{name}` its last part.
     `published` are records by config and split; the split "all" stands for the whole config where the parts were not
@@ -92,8 +93,12 @@ class DataSet:
     """The name that a record gives a file: by `pictures`, `masks` and `clips`, or with a config as in `pictures:raw`."""
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
+    keeps_count: tuple[str, ...] = ()
+    """Those of them that leave the number of records as it is, so that it can be held against the published one."""
     leaves_unsplit: bool = False
     """Whether records may be in none of the splits."""
+    unmet: Callable[[Path, str], list[str]] | None = None
+    """The ids that lists of splits name and no record of a config has, where there are such lists."""
     vg_id: Callable[[Any], Any] = lambda graph: None
     """The id of a record's picture in Visual Genome, if it is one of its pictures."""
     coco_id: Callable[[Any], Any] = lambda graph: None
@@ -103,6 +108,10 @@ class DataSet:
     def default_config(self) -> str:
         """The config that is meant when none is named."""
         return next(iter(self.configs))
+
+    def counts_as_published(self, options: Collection[str]) -> bool:
+        """Whether these options of the reader leave the number of records as it is."""
+        return set(options) <= {*self.keeps_count}
 
     def patterns(self, config: str) -> tuple[str, ...]:
         """Where pictures of a config are looked for."""

@@ -40,6 +40,7 @@ def read(
     *,
     part: tuple[int, int | None] | None = None,
     filters: Sequence[str] = (),
+    faults: list[str] | None = None,
     **options: Any,
 ) -> Iterator[Any]:
     """The records of a data set, in file order; `split=None` gives those of all splits, `part` a stretch of them by
@@ -49,7 +50,8 @@ def read(
     `dedupe=triplet` (or `pair_random`, `pair_random:SEED`), `only_listed_predicates`, `drop_crowd`, `clip_boxes`,
     `visible_only`, and those of `video_filters` for videos. `part` then counts in what is left.
 
-    `options` are keywords of its reader. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
+    `options` are keywords of its reader. With a list for `faults`, videos that are not in the form are passed over and what
+    is wrong with them is noted there. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
     what to get and from where; while reading, as the reader does.
     """
     found = data_set(name)
@@ -58,6 +60,8 @@ def read(
         one_of(f"split of {name}, {config}", split, found.configs[config])
     check_options(found, {**options, "filters": filters})
     check_files(found, data_dir, config, options)
+    if faults is not None and found.kind == "video":
+        options["faults"] = faults
     if "only_listed_predicates" in filters and "predicates" not in found.classes(Path(data_dir), config):
         raise SgevalError(f"filter only_listed_predicates: expected a data set with class lists, got {name}")
     if filters:
@@ -97,6 +101,17 @@ def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
         if not found.options:
             raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")
         one_of(f"option of {found.name}", option, found.options)
+
+
+def check_parts(found: DataSet, config: str, *, with_masks: bool, with_video: bool) -> None:
+    """Raise `SgevalError` for masks or clips that are asked for and that a config does not have."""
+    if with_masks and not found.panoptic:
+        raise SgevalError(f"with_masks: expected a data set with masks, got {shown(found.name)}")
+    if with_masks and not found.has_maps(config):
+        have = " or ".join(found.with_maps)
+        raise SgevalError(f"with_masks: expected a config that has masks ({have}), got {shown(config)}")
+    if with_video and not found.clips:
+        raise SgevalError(f"with_video: expected a data set with clips, got {shown(found.name)}")
 
 
 def check_files(found: DataSet, data_dir: str | Path | None, config: str, options: Mapping[str, Any]) -> None:

@@ -10,8 +10,12 @@ from sgeval.readers import pvsg, svg2_test, vidor, vipseg, vipseg_form
 from sgeval.records import VideoGraph
 
 
-def _read_pvsg(data_dir: Path, split: str | None, config: Any) -> Iterator[VideoGraph]:
-    return pvsg.read_pvsg(data_dir, split, config=config)
+def _read_pvsg(data_dir: Path, split: str | None, config: Any, **options: Any) -> Iterator[VideoGraph]:
+    return pvsg.read_pvsg(data_dir, split, config=config, **options)
+
+
+def _pvsg_unmet(data_dir: Path, config: str) -> list[str]:
+    return pvsg.pvsg_unmet(data_dir)
 
 
 def _pvsg_classes(data_dir: Path, config: str) -> Classes:
@@ -20,10 +24,8 @@ def _pvsg_classes(data_dir: Path, config: str) -> Classes:
     return {**lists, "things": classes.things, "stuff": classes.stuff}
 
 
-def _read_vidor(
-    data_dir: Path, split: str | None, config: Any, part: tuple[int, int | None] | None = None
-) -> Iterator[VideoGraph]:
-    return vidor.read_vidor(data_dir, split, config=config, part=part)
+def _read_vidor(data_dir: Path, split: str | None, config: Any, **options: Any) -> Iterator[VideoGraph]:
+    return vidor.read_vidor(data_dir, split, config=config, **options)
 
 
 def _count_vidor(data_dir: Path, split: str | None, config: str) -> int:
@@ -38,6 +40,10 @@ def _count_vipseg(data_dir: Path, split: str | None, config: Any) -> int:
     return vipseg.count_vipseg(data_dir, split, config=config)
 
 
+def _vipseg_unmet(data_dir: Path, config: Any) -> list[str]:
+    return vipseg.vipseg_unmet(data_dir, config=config)
+
+
 def _vipseg_classes(data_dir: Path, config: Any) -> Classes:
     classes = vipseg.vipseg_classes(data_dir, config=config)
     return {
@@ -47,10 +53,8 @@ def _vipseg_classes(data_dir: Path, config: Any) -> Classes:
     }
 
 
-def _read_svg2_test(
-    data_dir: Path, split: str | None, config: Any, part: tuple[int, int | None] | None = None
-) -> Iterator[VideoGraph]:
-    return svg2_test.read_svg2_test(data_dir, split, config=config, part=part)
+def _read_svg2_test(data_dir: Path, split: str | None, config: Any, **options: Any) -> Iterator[VideoGraph]:
+    return svg2_test.read_svg2_test(data_dir, split, config=config, **options)
 
 
 def _count_svg2_test(data_dir: Path, split: str | None, config: str) -> int:
@@ -90,6 +94,7 @@ VIDEO_SETS: dict[str, DataSet] = {
         faults=FAULTS["pvsg"],
         citation=CITATIONS["pvsg"],
         leaves_unsplit=True,
+        unmet=_pvsg_unmet,
     ),
     "vidor": DataSet(
         name="vidor",
@@ -163,7 +168,9 @@ VIDEO_SETS: dict[str, DataSet] = {
         citation=CITATIONS["vipseg"],
         asks="The archive lies on a Google Drive and is to be fetched by hand",
         options=("fps",),
+        keeps_count=("fps",),
         leaves_unsplit=True,
+        unmet=_vipseg_unmet,
     ),
     "svg2_test": DataSet(
         name="svg2_test",

@@ -17,7 +17,7 @@ import datasets
 from datasets.exceptions import DatasetGenerationError
 
 from sgeval.data import reading
-from sgeval.errors import SgevalError, one_of, shown
+from sgeval.errors import SgevalError, one_of
 from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved, tables_of
 from sgeval.hub.schema import features_of
 
@@ -158,7 +158,7 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         counts = {name: split.num_examples for name, split in self.info.splits.items()}
         counts["all"] = sum(counts.values())
         other = [f"{name} {counts[name]:,} (published: {n:,})" for name, n in published.items() if counts[name] != n]
-        if other and not self.config.reader:
+        if other and reading.data_set(self.data_set).counts_as_published(self.config.reader):
             words = (
                 f"{self.data_set}, {self.config.name}: expected the published number of records, got {', '.join(other)}"
             )
@@ -174,13 +174,9 @@ def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> 
     reading.check_options(found, options.get("reader", {}))
     if "missing_images" in options:
         one_of("missing_images", options["missing_images"], get_args(MissingImages))
-    if options.get("with_masks") and not found.panoptic:
-        raise SgevalError(f"with_masks: expected a data set with masks, got {shown(name)}")
-    if options.get("with_masks") and not found.has_maps(config):
-        have = " or ".join(found.with_maps)
-        raise SgevalError(f"with_masks: expected a config that has masks ({have}), got {shown(config)}")
-    if options.get("with_video") and not found.clips:
-        raise SgevalError(f"with_video: expected a data set with clips, got {shown(name)}")
+    reading.check_parts(
+        found, config, with_masks=bool(options.get("with_masks")), with_video=bool(options.get("with_video"))
+    )
 
 
 def _cause(fault: BaseException) -> BaseException:

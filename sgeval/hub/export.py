@@ -22,6 +22,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sgeval.clips import has_pyav
 from sgeval.data import reading
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.files import make_folder
@@ -66,7 +67,8 @@ def export(
 ) -> dict[str, Size]:
     """Write one config of a data set into the folder `out`, with its `pair_vocabulary`; the size by split.
 
-    Pictures and clips are copied into the files, frames of videos only named. Rows give the records of the reader back,
+    Pictures and clips are copied into the files, frames of videos only named. Clips that are broken are copied too; a warning
+    counts them and names the first. Rows give the records of the reader back,
     exactly (`features.to_record`). The pair vocabulary is counted within each split, over classes and predicates as
     `sgeval.vocabulary` spells them. A split without rows has no file, since the host refuses empty ones.
 
@@ -83,7 +85,11 @@ def export(
     check_target(folder, overwrite)
     where = str(data_dir)
     made = GraphConfig(name=config, data_dir=where, image_dir=str(image_dir) if image_dir else None, **options)
-    make = RowMaker.of_config(name, made, embed=True)
+    broken: list[str] = []
+    make = RowMaker.of_config(name, made, embed=True, broken=broken if has_pyav() else None)
+    if with_video and not has_pyav():
+        words = 'clips are copied and not looked into: expected PyAV, got none; pip install "sgeval[video]"'
+        warnings.warn(words, stacklevel=2)
     make_folder(folder.absolute().parent)
     for left in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*{UNFINISHED}"):
         warnings.warn(f"{one_line(str(left))}: of an export that was stopped, or is still running", stacklevel=2)
@@ -110,6 +116,9 @@ def export(
         _take_name(work, folder, overwrite)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    if broken:
+        words = f"{len(broken):,} clips are broken and were copied as they are; the first: {broken[0]}"
+        warnings.warn(words, stacklevel=2)
     return splits
 
 

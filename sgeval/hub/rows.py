@@ -17,11 +17,12 @@ import datasets
 import pyarrow as pa
 
 import sgeval
+from sgeval.clips import check_whole
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
-from sgeval.errors import SgevalError, shown
+from sgeval.errors import BadImage, SgevalError, shown
 from sgeval.hub.features import Heavy, to_table
 from sgeval.images import image_size
 from sgeval.masks import record_codes
@@ -57,13 +58,15 @@ class RowMaker:
     missing_images: str = "error"
     embed: bool = False
     """Whether pictures and clips are put into the row; else it says where they lie."""
+    broken: list[str] | None = None
+    """Where it is noted which of the clips that are put into rows are broken; they are put there all the same."""
 
     @classmethod
-    def of_config(cls, name: str, config: Any, *, embed: bool = False) -> "RowMaker":
+    def of_config(cls, name: str, config: Any, *, embed: bool = False, broken: list[str] | None = None) -> "RowMaker":
         """The maker for a config of a builder."""
         place = place_of(reading.data_set(name), config.name, config.data_dir, config.image_dir)
         options = (config.with_images, config.with_masks, config.with_video, config.missing_images)
-        return cls(name, place, *options, embed)
+        return cls(name, place, *options, embed, broken)
 
     def tables(self, graphs: Iterable[Graph], size: int, features: datasets.Features) -> Iterator[pa.Table]:
         """Records as tables of `size` rows, the last one shorter. Raises `SgevalError` for a picture that is not there,
@@ -133,6 +136,11 @@ class RowMaker:
                 raise SgevalError(
                     f"{label(graph)}: expected a clip ({', '.join(CLIP_ENDINGS)}), got {shown(path.name)}"
                 )
+            elif self.broken is not None:
+                try:
+                    check_whole(path)
+                except BadImage as fault:
+                    self.broken.append(f"{label(graph)}: {fault}")
             return {"bytes": path.read_bytes(), "path": path.name}
         return {"bytes": None, "path": str(path)}
 

@@ -26,7 +26,10 @@ OBJECT_FLAGS = {
     "thing_without_instance": "things whose masks do not tell instances apart",
     "not_in_masks": "objects that some masks do not show where they are said to be seen",
     "only_in_masks": "objects that some masks show where they are not said to be seen",
+    "inverted_boxes": "objects with boxes whose last corner lies before the first",
+    "in_no_mask": "objects that no mask shows",
     "no_mask": "objects without a mask in any frame, since there is no column for them",
+    "other_areas": "objects that some masks show with another area than the file says",
     "untyped_attributes": "objects whose typed attributes are not those that they have",
 }
 """The same of each `/objects/N/WORD`."""
@@ -42,6 +45,9 @@ VIDEO_FLAGS = {
     "/masks/missing": "videos without masks",
 }
 
+OF_FRAMES = ("not_in_masks", "only_in_masks", "other_areas", "inverted_boxes", "missing", "unlisted_ids")
+"""The last step of flags whose value is a list of frames, or such lists by id."""
+
 OF_PARTS = {"objects": OBJECT_FLAGS, "relations": RELATION_FLAGS}
 
 
@@ -55,6 +61,19 @@ def flag_words(pointer: str) -> str | None:
     if len(steps) == 4 and steps[1] in OF_PARTS and steps[2].isdigit():
         return OF_PARTS[steps[1]].get(steps[3])
     return VIDEO_FLAGS.get(pointer)
+
+
+def first_frame(pointer: str, value: Any) -> int | None:
+    """The first frame that a flag names, if it names some.
+
+    >>> first_frame("/mask_files/unlisted_ids", {"9": [5], "7": [4, 8]}), first_frame("/relations/0/empty", [2])
+    (4, None)
+    """
+    if pointer.split("/")[-1] not in OF_FRAMES:
+        return None
+    lists = value.values() if isinstance(value, Mapping) else [value]
+    frames = [frame for each in lists if isinstance(each, list) for frame in each]
+    return min((frame for frame in frames if type(frame) is int), default=None)  # a file may have a key of that name
 
 
 def relation_flags(relations: Sequence[Relation], *, end: SpanEnd, length: float | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers.flags import relation_flags
 from sgeval.readers.place import MOST_FRAMES, Place, is_kind, is_number, quoted
-from sgeval.readers.video_form import Once, rate, video_id_of, whole_number
+from sgeval.readers.video_form import Once, rate, records_of, video_id_of, whole_number
 from sgeval.records import Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -54,13 +54,18 @@ class PvsgClasses:
 
 
 def read_pvsg(
-    data_dir: str | Path, split: str | None = None, *, config: PvsgConfig = "annotations"
+    data_dir: str | Path,
+    split: str | None = None,
+    *,
+    config: PvsgConfig = "annotations",
+    faults: list[str] | None = None,
 ) -> Iterator[VideoGraph]:
     """The videos of a folder that holds `pvsg.json` (itself or in `data/`), in file order.
 
     `split`: "train" (338 as published) or "val" (62), of all three sources; `None` gives all videos, those that no split
     names too. `config="frames"` names the frames of each video, `"masks"` its masks as well: `num_frames` names, counted
-    from 0000.png, below the folder of the file. Whether the files are there is not looked at.
+    from 0000.png, below the folder of the file. Whether the files are there is not looked at. `faults`: see
+    `video_form.records_of`.
 
     Raises `SgevalError`: at once for an unknown config or split and for a file that is not there; while reading, for a
     file that is not in the PVSG form, with file, video, what was expected and what stands there.
@@ -73,12 +78,19 @@ def read_pvsg(
     one_of("config", config, get_args(PvsgConfig))
     if split is not None:
         one_of("split", split, SPLITS, ", or none")
-    return _read(_file(Path(data_dir)), split, config)
+    return _read(_file(Path(data_dir)), split, config, faults)
 
 
 def pvsg_classes(data_dir: str | Path) -> PvsgClasses:
     """The class lists that the ids of `read_pvsg` count in. Raises `SgevalError` as `read_pvsg`."""
     return _Source(_file(Path(data_dir))).classes
+
+
+def pvsg_unmet(data_dir: str | Path) -> list[str]:
+    """The videos that `split` names and that have no record, in its order. Raises `SgevalError` as `read_pvsg`."""
+    source = _Source(_file(Path(data_dir)))
+    with_record = {*source.video_ids}
+    return [name for name in source.split_of if name not in with_record]
 
 
 def _file(folder: Path) -> Path:
@@ -91,11 +103,14 @@ def _file(folder: Path) -> Path:
     return found
 
 
-def _read(path: Path, split: str | None, config: str) -> Iterator[VideoGraph]:
+def _read(path: Path, split: str | None, config: str, faults: list[str] | None) -> Iterator[VideoGraph]:
     source = _Source(path)
-    for index, video_id in enumerate(source.video_ids):
-        if split is None or source.split_of.get(video_id, (None, None))[1] == split:
-            yield source.graph(index, config)
+    chosen = (
+        index
+        for index, video_id in enumerate(source.video_ids)
+        if split is None or source.split_of.get(video_id, (None, None))[1] == split
+    )
+    yield from records_of(lambda index: source.graph(index, config), chosen, faults)
 
 
 class _Source:

@@ -26,7 +26,7 @@ from sgeval.readers.flags import relation_flags
 from sgeval.readers.parquet import Columns, row_counts, rows
 from sgeval.readers.place import LARGEST, Place, is_kind, is_number, pointer_step
 from sgeval.readers.svg2_masks import MaskRows, with_masks
-from sgeval.readers.video_form import Once, video_id_of
+from sgeval.readers.video_form import Once, records_of, video_id_of
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -49,11 +49,13 @@ def read_svg2_test(
     *,
     config: Svg2Config = "annotations",
     part: tuple[int, int | None] | None = None,
+    faults: list[str] | None = None,
 ) -> Iterator[VideoGraph]:
     """The videos of a folder that holds `data/SVG2_test/` (and `masks/SVG2_test/` for the config `masks`): 100 as published.
 
     They come by the names of parts and files, then in the order of rows. `part` reads a stretch of them only. One row of
     masks is in memory at a time, and more of them only while a file gives them in another order than the annotations.
+    `faults`: see `video_form.records_of`.
 
     Raises `SgevalError`: at once for an unknown config or split and where there is no file; while reading, for what is not in
     the form, with file, row, video, what was expected and what stands there.
@@ -66,7 +68,7 @@ def read_svg2_test(
     one_of("config", config, get_args(Svg2Config))
     files = _files(Path(data_dir), split, DATA)
     masks = _files(Path(data_dir), split, MASKS) if config == "masks" else []
-    return _read(files, masks, config, *(part or (0, None)))
+    return _read(files, masks, config, faults, *(part or (0, None)))
 
 
 def count_svg2_test(data_dir: str | Path, split: str | None = None) -> int:
@@ -85,18 +87,28 @@ def _files(data_dir: Path, split: str | None, pattern: str) -> list[Path]:
     return found
 
 
-def _read(files: list[Path], masks: list[Path], config: str, first: int, last: int | None) -> Iterator[VideoGraph]:
+def _read(
+    files: list[Path], masks: list[Path], config: str, faults: list[str] | None, first: int, last: int | None
+) -> Iterator[VideoGraph]:
     videos = Once()
     of_part = {
         path.parent.name: MaskRows([each for each in masks if each.parent.name == path.parent.name]) for path in files
     }
     numbered = ((path, number, row) for path in files for number, row in enumerate(rows(path, COLUMNS)))
-    for position, (path, number, row) in enumerate(islice(numbered, last)):
+
+    def once(path: Path, number: int, row: Mapping[str, Any]) -> Place:
         place = Place(path).at(f"row {number}")
         video_id = videos.add(video_id_of(place, row), f"{path}: row {number}")
-        if position >= first:
-            graph = _graph(place.at(f" (video_id {shown(video_id)})"), path.parent.name, row)
-            yield with_masks(graph, of_part[path.parent.name]) if config == "masks" else graph
+        return place.at(f" (video_id {shown(video_id)})")
+
+    def make(found: tuple[Path, int, Mapping[str, Any]]) -> VideoGraph:
+        path, _, row = found
+        graph = _graph(once(*found), path.parent.name, row)
+        return with_masks(graph, of_part[path.parent.name]) if config == "masks" else graph
+
+    for found in islice(numbered, first):
+        once(*found)
+    yield from records_of(make, islice(numbered, None if last is None else max(0, last - first)), faults)
 
 
 def _graph(place: Place, part: str, row: Mapping[str, Any]) -> VideoGraph:

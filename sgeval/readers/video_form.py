@@ -1,9 +1,11 @@
 """What the readers of videos share: ids, rates, whole numbers in a range, and what no column holds."""
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sgeval.errors import SgevalError, shown
 from sgeval.readers.place import Place, is_number
+from sgeval.records import VideoGraph
 from sgeval.spans import RATES, is_rate
 
 
@@ -38,6 +40,25 @@ class Once:
             raise SgevalError(f"{where}: expected each video once, got {got}")
         self.first[video_id] = where
         return video_id
+
+
+def records_of(
+    make: Callable[[Any], VideoGraph], parts: Iterable[Any], faults: list[str] | None
+) -> Iterator[VideoGraph]:
+    """The record that `make` gives for each part of a file, in their order.
+
+    `faults` is how `sgeval data info` reads on: a record that is not in the form is passed over, and what is wrong with it is
+    noted there. Without such a list the fault is raised.
+    """
+    for part in parts:
+        try:
+            graph = make(part)
+        except SgevalError as fault:
+            if faults is None:
+                raise
+            faults.append(str(fault))
+            continue
+        yield graph
 
 
 def whole_number(place: Place, row: Any, key: str, least: int, most: int) -> int:

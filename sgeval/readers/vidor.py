@@ -27,7 +27,7 @@ from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers.flags import absent_flags, relation_flags
 from sgeval.readers.json_records import typed_block
 from sgeval.readers.place import Place
-from sgeval.readers.video_form import Once
+from sgeval.readers.video_form import Once, records_of
 from sgeval.readers.vidor_form import Instance, Point, Video, odd_video
 from sgeval.records import Object, Relation, TrackPoint, VideoGraph
 from sgeval.spans import to_seconds
@@ -47,12 +47,13 @@ def read_vidor(
     *,
     config: VidorConfig = "annotations",
     part: tuple[int, int | None] | None = None,
+    faults: list[str] | None = None,
 ) -> Iterator[VideoGraph]:
     """The videos of a folder that holds `annotation/training` and `annotation/validation`, by the names of their files.
 
     `split`: "train" (training, 7,000 videos as published) or "val" (validation, 835); `None` gives both. `part` reads a
     stretch of these files only. `config="tracks"` gives each object its track, a box a frame; `"annotations"` leaves tracks
-    out, which are most of the data. One file is in memory at a time.
+    out, which are most of the data. One file is in memory at a time. `faults`: see `video_form.records_of`.
 
     Raises `SgevalError`: at once for an unknown config or split and where there is no file; while reading, for a file that is
     not in the form, with file, place, what was expected and what stands there.
@@ -64,15 +65,14 @@ def read_vidor(
     """
     one_of("config", config, get_args(VidorConfig))
     files = vidor_files(data_dir, split)
-    return _read(files[slice(*(part or (None,)))], config)
-
-
-def _read(files: list[Path], config: VidorConfig) -> Iterator[VideoGraph]:
     videos = Once()
-    for path in files:
+
+    def read_once(path: Path) -> VideoGraph:
         graph = read_vidor_file(path, config=config)
         videos.add(graph.video_id, str(path))
-        yield graph
+        return graph
+
+    return records_of(read_once, files[slice(*(part or (None,)))], faults)
 
 
 def vidor_files(data_dir: str | Path, split: str | None = None) -> list[Path]:
@@ -125,7 +125,7 @@ def _graph(place: Place, video: Video, extra: Mapping[str, Any], config: str) ->
         num_frames=min(video.frame_count, len(video.trajectories)),
         span_unit="frame",
         span_end="exclusive",
-        extra={**_own(video), **extra, **_flags(place.path, video)},
+        extra={**_own(video), **extra, **_flags(place.path, video), **_inverted(video)},
     )
     odd = relation_flags(graph.relations, end="exclusive", length=graph.num_frames)
     return replace(graph, extra={**graph.extra, **odd, **absent_flags(graph, seen)})
@@ -147,6 +147,17 @@ def _tracks(
             if with_points:
                 tracks[point.tid].append(_point(frame, point))
     return seen, tracks if with_points else None
+
+
+def _inverted(video: Video) -> dict[str, list[int]]:
+    """The flags of objects with boxes whose last corner lies before the first: the frames of these."""
+    frames: dict[int, list[int]] = {}
+    for frame, points in enumerate(video.trajectories):
+        for point in points:
+            if point.bbox.xmax < point.bbox.xmin or point.bbox.ymax < point.bbox.ymin:
+                frames.setdefault(point.tid, []).append(frame)
+    positions = {item.tid: position for position, item in enumerate(video.items)} if frames else {}
+    return {f"/objects/{positions[tid]}/inverted_boxes": found for tid, found in frames.items()}
 
 
 def _point(frame: int, point: Point) -> TrackPoint:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sgeval.errors import one_of
-from sgeval.readers.video_form import rate_option
+from sgeval.readers.video_form import rate_option, records_of
 from sgeval.readers.vipseg_720p import SPLITS as SPLITS_720P
-from sgeval.readers.vipseg_720p import video_files, videos_of
+from sgeval.readers.vipseg_720p import unmet_names, video_files, videos_of
 from sgeval.readers.vipseg_form import SPLITS as SPLITS_RAW
 from sgeval.readers.vipseg_form import Categories, read_categories
 from sgeval.readers.vipseg_raw import raw_clips, read_raw
@@ -38,12 +38,14 @@ def read_vipseg(
     config: VipsegConfig = "720p",
     fps: float | None = None,
     part: tuple[int, int | None] | None = None,
+    faults: list[str] | None = None,
 ) -> Iterator[VideoGraph]:
     """The clips of a folder that holds `VIPSeg_720P/` (config `720p`) or `VIPSeg/` (config `raw`), or is the latter.
 
     `split`: "train" (2,806 clips as published), "val" (343) or, raw only, "test" (387, without masks); `None` gives all, and
     in `720p` those of a file that no list names too. `fps`: frames a second, which no file says; SVG2 plays the 720p frames
     at 6. `part` reads a stretch of the clips only. `raw` decodes each mask of a clip; one clip is in memory at a time.
+    `faults`: see `video_form.records_of`.
 
     Raises `SgevalError`: at once for an unknown config, split or rate and for files that are not there; while reading, for
     what is not in the form, with file, video, what was expected and what stands there.
@@ -57,14 +59,22 @@ def read_vipseg(
     fps = rate_option(fps)
     stretch = slice(*(part or (None,)))
     if config == "raw":
-        return read_raw(Path(data_dir), raw_clips(Path(data_dir), split)[stretch], fps)
-    return (file.graph(index, fps) for file, index in videos_of(Path(data_dir), split)[stretch])
+        return read_raw(Path(data_dir), raw_clips(Path(data_dir), split)[stretch], fps, faults)
+    videos = videos_of(Path(data_dir), split)[stretch]
+    return records_of(lambda found: found[0].graph(found[1], fps), videos, faults)
 
 
 def count_vipseg(data_dir: str | Path, split: str | None = None, *, config: VipsegConfig = "720p") -> int:
     """How many clips `read_vipseg` gives. Raises `SgevalError` as it does."""
     _check(config, split)
     return len((raw_clips if config == "raw" else videos_of)(Path(data_dir), split))
+
+
+def vipseg_unmet(data_dir: str | Path, *, config: VipsegConfig = "720p") -> list[str]:
+    """The clips that lists of splits name and that have no record: of the config raw none, as its records are those of the
+    lists. Raises `SgevalError` as `read_vipseg`."""
+    _check(config, None)
+    return [] if config == "raw" else unmet_names(Path(data_dir))
 
 
 def vipseg_classes(data_dir: str | Path, *, config: VipsegConfig = "720p") -> Categories:

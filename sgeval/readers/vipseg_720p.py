@@ -2,10 +2,11 @@
 
 One JSON object: `videos` (video_id, `images` of id, width, height, file_name), `annotations` (video_id, `annotations` of
 image_id, file_name and `segments_info`: id, category_id, iscrowd, area) and `categories`. Videos and annotations, images and
-their segments are joined by id, never by position. A file holds some 100 MB: entries are parsed one video at a time.
+their segments are joined by id, never by position; a mask has the name of its frame, and frames ascend by their numbers. A
+file holds some 100 MB: entries are parsed one video at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,7 +26,9 @@ from sgeval.readers.vipseg_form import (
     check_name,
     clip_list,
     flag_or_none,
+    is_number,
     objects_of,
+    rank,
 )
 from sgeval.records import VideoGraph
 
@@ -98,6 +101,14 @@ def videos_of(data_dir: Path, split: str | None) -> list[tuple["VideoFile", int]
     return out
 
 
+def unmet_names(data_dir: Path) -> list[str]:
+    """The clips that lists name and the files of their splits do not hold. Raises `SgevalError` as `video_files`."""
+    files = video_files(data_dir)
+    held = {name for file in files for name in file.video_ids}
+    lists = [clip_list(data_dir, split) for split in SPLITS if any(file.split in (split, None) for file in files)]
+    return [name for found in lists if found is not None for name in found[1] if name not in held]
+
+
 class VideoFile:
     """A parsed file; its videos are built one by one. Ids are checked when it is opened."""
 
@@ -154,7 +165,8 @@ class VideoFile:
             extra |= here.rest(f"/images/{at}", image, KNOWN["image"])
         if len(sizes) > 1:
             raise place.at(".images").fault("images of one width and height", sorted(map(str, sizes)))
-        masks, found = self._frames(name, numbers, extra)
+        _check_names(place, images, stems)
+        masks, found = self._frames(name, numbers, stems, extra)
         objects, said = objects_of(found, self.categories)
         if missing := [frame for frame, mask in enumerate(masks) if mask is None]:
             said["/mask_files/missing"] = missing
@@ -174,7 +186,7 @@ class VideoFile:
         )
 
     def _frames(
-        self, name: str, numbers: Mapping[str, int], extra: dict[str, Any]
+        self, name: str, numbers: Mapping[str, int], stems: Sequence[str], extra: dict[str, Any]
     ) -> tuple[list[str | None], dict[int, Segment]]:
         """The mask of each frame, and the segments that the frames show."""
         masks: list[str | None] = [None] * len(numbers)
@@ -194,6 +206,8 @@ class VideoFile:
                 raise here.at(".image_id").fault(expected, number)
             extra |= here.rest(f"/annotations/{frame}", row, KNOWN["frame"])
             masks[frame] = _stem(here, row)
+            if masks[frame] != stems[frame]:
+                raise here.at(".file_name").fault(f"the name of its image, {shown(stems[frame])}", masks[frame])
             segments[frame] = {}
             for step, segment in enumerate(here.get(row, "segments_info", "a list of segments", list)):
                 spot = here.at(f".segments_info[{step}]")
@@ -231,6 +245,22 @@ def _stem(place: Place, row: Mapping[str, Any]) -> str:
     name = place.get(row, "file_name", "the name of a file", str)
     check_name(place.at(".file_name"), name)
     return PurePosixPath(name).stem
+
+
+def _check_names(place: Place, images: Sequence[Mapping[str, Any]], stems: Sequence[str]) -> None:
+    """Raise `SgevalError` for names under which a frame would be taken for another: one that comes twice, one that is the
+    id of another frame, and numbers that do not ascend, since frames are counted as they stand."""
+    first: dict[str, int] = {}
+    for at, stem in enumerate(stems):
+        here = place.at(f".images[{at}].file_name")
+        if first.setdefault(stem, at) != at:
+            raise here.fault("each frame once", stem, f" again (first in images[{first[stem]}])")
+        before = stems[at - 1] if at else ""
+        if is_number(stem) and is_number(before) and rank(stem) <= rank(before):
+            raise here.fault(f"a frame after {shown(before)}", stem)
+    for at, (image, stem) in enumerate(zip(images, stems)):
+        if image["id"] != stem and image["id"] in first:  # published ids are the names themselves
+            raise place.at(f".images[{at}].file_name").fault(f"the frame of the id {shown(image['id'])}", stem)
 
 
 def _value(place: Place, entry: Any) -> Any:

@@ -99,6 +99,21 @@ def check_name(place: Place, name: str) -> None:
         raise place.fault("the name of a clip's folder", name)
 
 
+def is_number(stem: str) -> bool:
+    """Whether the name of a frame is a number, as published ones are."""
+    return stem.isascii() and stem.isdecimal()
+
+
+def rank(stem: str) -> tuple[int, str]:
+    """The order of names that are numbers, whatever zeros are before them and however long they are.
+
+    >>> sorted(["100", "9", "0010"], key=rank)
+    ['9', '0010', '100']
+    """
+    digits = stem.lstrip("0")
+    return len(digits), digits
+
+
 @dataclass
 class Segment:
     """An object as frame after frame shows it."""

@@ -14,7 +14,7 @@ import numpy as np
 from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.images import load_values
 from sgeval.readers.place import Place
-from sgeval.readers.video_form import Once
+from sgeval.readers.video_form import Once, records_of
 from sgeval.readers.vipseg_form import (
     LISTS,
     SOURCE,
@@ -23,6 +23,7 @@ from sgeval.readers.vipseg_form import (
     Segment,
     clip_list,
     objects_of,
+    rank,
     read_categories,
 )
 from sgeval.records import VideoGraph
@@ -57,16 +58,18 @@ def raw_clips(data_dir: Path, split: str | None) -> list[Clip]:
     return [Clip(name, of, path.parent) for of, (path, names) in found.items() if split in (of, None) for name in names]
 
 
-def read_raw(data_dir: Path, clips: list[Clip], fps: float | None) -> Iterator[VideoGraph]:
+def read_raw(
+    data_dir: Path, clips: list[Clip], fps: float | None, faults: list[str] | None = None
+) -> Iterator[VideoGraph]:
     """The records of clips, in their order."""
     categories = read_categories(data_dir)
-    return (_graph(clip, categories, fps) for clip in clips)
+    return records_of(lambda clip: _graph(clip, categories, fps), clips, faults)
 
 
 def _graph(clip: Clip, categories: Categories, fps: float | None) -> VideoGraph:
     label = f"video {shown(clip.name)}"
     masks = _stems(clip.root / "panomasks" / clip.name, ".png")
-    stems = sorted({*_stems(clip.root / "imgs" / clip.name, ".jpg"), *masks}, key=lambda stem: (len(stem), stem))
+    stems = sorted({*_stems(clip.root / "imgs" / clip.name, ".jpg"), *masks}, key=lambda stem: (*rank(stem), stem))
     if not stems:
         folders = " or ".join(one_line(str(clip.root / name / clip.name)) for name in ("imgs", "panomasks"))
         raise SgevalError(f"{label}: expected frames in {folders}, got none")
