@@ -271,8 +271,32 @@ class TestMissing:
         whole = json.loads((psg / "psg.json").read_text())
         whole["data"][0]["file_name"] = name
         (psg / "psg.json").write_text(json.dumps(whole))
-        with pytest.raises(SgevalError, match="expected a name below the folder of pictures"):
+        with pytest.raises(SgevalError, match="file_name: expected a name below the folder of pictures"):
             load("psg", data_dir=psg)
+
+    def test_a_map_whose_name_leads_out(self, psg, load):
+        whole = json.loads((psg / "psg.json").read_text())
+        whole["data"][0]["pan_seg_file_name"] = "../secret.png"
+        (psg / "psg.json").write_text(json.dumps(whole))
+        with pytest.raises(SgevalError, match=': panoptic_file: expected a name below .*, got "../secret.png"'):
+            load("psg", data_dir=psg, with_masks=True)
+
+    @pytest.mark.parametrize("name", ["{name}.jpg", "{file_name}.jpg", "{x}/{0}.jpg"])
+    def test_braces_in_names_of_files_and_folders(self, name, psg, load, tmp_path):
+        """A name is no pattern: neither a picture's, nor that of the folder it lies in."""
+        whole = json.loads((psg / "psg.json").read_text())
+        folder = tmp_path / "{file_name}" / "{name}"
+        for record in whole["data"]:
+            picture = folder / record["file_name"]
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(psg / "coco" / record["file_name"], picture)
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(folder / whole["data"][0]["file_name"], folder / name)
+        whole["data"][0]["file_name"] = name
+        (psg / "psg.json").write_text(json.dumps(whole))
+        rows = load("psg", data_dir=psg, image_dir=folder, with_masks=True, streaming=True, split="train")
+        first = next(iter(rows.decode(False)))
+        assert first["image"]["path"] == str(folder / name)
 
 
 class TestNames:

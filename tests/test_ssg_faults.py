@@ -100,10 +100,14 @@ def test_faults_of_objects(tmp_path: Path, change: Any, message: str):
         ),
         (at_person("bbox_mode", "xywh"), f'{HERE}.bbox_mode: expected "xyxy" (corners), got "xywh"'),
         (at_person("bbox_mode", np.ones(2)), f'{HERE}.bbox_mode: expected "xyxy" (corners), got array([1., 1.])'),
-        (at_person("bbox_size", (160,)), f"{HERE}.bbox_size: expected [width, height] in whole pixels, got [160]"),
+        (at_person("bbox_size", (160,)), f"{HERE}.bbox_size: expected [width, height] in whole pixels from 1 up, got [160]"),
         (
             at_person("bbox_size", (160, 9.5)),
-            f"{HERE}.bbox_size: expected [width, height] in whole pixels, got [160, 9.5]",
+            f"{HERE}.bbox_size: expected [width, height] in whole pixels from 1 up, got [160, 9.5]",
+        ),
+        (
+            at_person("bbox_size", (160, 0)),
+            f"{HERE}.bbox_size: expected [width, height] in whole pixels from 1 up, got [160, 0]",
         ),
         (at_person("attributes", "calm"), f'{HERE}.attributes: expected an object from role to value, got "calm"'),
         (lambda objects, persons: persons.update({FRAMES[0]: [1]}), f"{HERE}: expected a person, got [1]"),

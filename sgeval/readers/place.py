@@ -16,6 +16,7 @@ Kinds = type | tuple[type, ...]
 NOTHING = object()
 LARGEST = 2**63 - 1
 MOST_PIXELS = 2**31 - 1
+PIXELS = "a whole number of pixels from 1 up"
 MOST_FRAMES = 1_000_000  # of one video: 55 hours at 5 frames a second
 
 
@@ -136,7 +137,7 @@ class Place:
         if value is None:
             return None
         if type(value) is not int or not 0 < value <= MOST_PIXELS:
-            raise self.at(f".{key}").fault("a whole number of pixels from 1 up", value)
+            raise self.at(f".{key}").fault(PIXELS, value)
         return value
 
 

@@ -243,9 +243,9 @@ class _Frame:
         self._keep_rest(place, item, PERSON_KEYS)
         if item.get("bbox_size") is None:
             return None, None
-        place, expected = place.at(".bbox_size"), "[width, height] in whole pixels"
+        place, expected = place.at(".bbox_size"), "[width, height] in whole pixels from 1 up"
         width, height = place.numbers(_listed(item["bbox_size"]), 2, expected)
-        if not width.is_integer() or not height.is_integer():
+        if not width.is_integer() or not height.is_integer() or min(width, height) < 1:
             raise place.fault(expected, _listed(item["bbox_size"]))
         return int(width), int(height)
 

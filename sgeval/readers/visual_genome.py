@@ -21,6 +21,9 @@ Keys that the form does not know are kept in `extra`: of a record under `/KEY` (
 `/in_relationships/KEY`), of an object under `/objects/N/KEY`, of a relation under `/relations/N/KEY`, and of an entry of
 `attributes.json` or an end with the rest of what it says beyond its object, an end's `attributes` among it.
 
+A predicate that is null comes out as "", and stands as null under `/relations/N/predicate`, so that it is not taken for one
+that is empty.
+
 Pictures whose size, folder or file is wrong in the published files are read as the files have them.
 """
 
