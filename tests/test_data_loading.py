@@ -278,7 +278,7 @@ class TestMissing:
         whole = json.loads((psg / "psg.json").read_text())
         whole["data"][0]["pan_seg_file_name"] = "../secret.png"
         (psg / "psg.json").write_text(json.dumps(whole))
-        with pytest.raises(SgevalError, match=': panoptic_file: expected a name below .*, got "../secret.png"'):
+        with pytest.raises(SgevalError, match=r': panoptic_file: expected a name below .*, got "../secret.png"'):
             load("psg", data_dir=psg, with_masks=True)
 
     @pytest.mark.parametrize("name", ["{name}.jpg", "{file_name}.jpg", "{x}/{0}.jpg"])

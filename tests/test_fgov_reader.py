@@ -11,7 +11,7 @@ from kit import put_at
 
 from sgeval.errors import SgevalError
 from sgeval.images import image_sources
-from sgeval.readers.fgov import PICTURE_ROOTS, o365_classes, read_fgov, rlipv2_counts
+from sgeval.readers.fgov import o365_classes, read_fgov, rlipv2_counts
 from sgeval.records import Object, Relation, SceneGraph, to_dict
 from sgeval.validation import parse_graphs
 
@@ -105,13 +105,13 @@ def test_files_by_name():
 
 
 def test_pictures_lie_below_the_roots(tmp_path: Path):
-    assert PICTURE_ROOTS == {"coco": ("coco",), "o365": ("object365/images",)}
+    roots = {"coco": "coco", "o365": "object365/images"}
     expected = {
         "coco": ["train2017/000000001001.jpg", "train2017/000000001002.jpg", "val2017/000000001003.jpg"],
         "o365": ["train/patch16/objects365_v2_00900001.jpg", "val/patch13/objects365_v1_00636013.jpg"],
     }
     for config, names in expected.items():
-        root = tmp_path / PICTURE_ROOTS[config][0]
+        root = tmp_path / roots[config]
         for name in names:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).touch()
@@ -405,7 +405,7 @@ def test_what_is_not_there_is_said_at_once(tmp_path: Path):
     assert message(lambda: read_fgov(tmp_path, data_files=[])).endswith("got none")
     expected = (
         f"{tmp_path}: expected {MAP} (an object from image_id to the path below object365/images, as "
-        f"github.com/JacobYuan7/RLIPv2 uses it) beside {O365}, got nothing"
+        f"https://github.com/JacobYuan7/RLIPv2 uses it) beside {O365}, got nothing"
     )
     assert message(lambda: read_fgov(tmp_path, config="o365")) == expected
 

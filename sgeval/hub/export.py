@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sgeval.data import reading
+from sgeval.data.ids import ids_hash
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.files import make_folder
 from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options
@@ -97,8 +98,10 @@ def export(
             total = reading.known_count(found, where, config, split)
             with _Writer(work / config, split, features, shard_bytes) as rows:
                 tables = tables_of(make, made, split, size, features)
-                pairs = vocabulary_of_tables(_written(tables, rows, size, f"{name} {split}", total)).rows()
-            splits[split] = rows.size
+                ids: list[str] = []
+                written = _written(tables, rows, size, f"{name} {split}", total)
+                pairs = vocabulary_of_tables(_noting(written, f"{found.kind}_id", ids)).rows()
+            splits[split] = rows.size._replace(ids_hash=ids_hash(ids))
             if pairs:
                 with_pairs.append(split)
                 with _Writer(work / PAIRS, split, PAIR_FEATURES, shard_bytes) as writer:
@@ -128,6 +131,13 @@ def _written(
             writer.write(table, size)
             shown_bar.update(table.num_rows)
             yield table
+
+
+def _noting(tables: Iterable[pa.Table], column: str, ids: list[str]) -> Iterator[pa.Table]:
+    """The tables as they are; their ids are added to the list."""
+    for table in tables:
+        ids += table[column].to_pylist()
+        yield table
 
 
 def _pair_table(pairs: list[dict[str, Any]], split: str) -> pa.Table:

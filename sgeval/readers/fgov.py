@@ -6,7 +6,7 @@ pair and pictures without relations among them, and nothing is repaired. `object
 is kept; `relationship_id` need not be unique. Names stay as they are, the blank at the end of "Table Tennis " included.
 Classes and predicates are open, so their ids are -1; `o365_classes` and `rlipv2_counts` read the vocabularies beside.
 
-The pictures' sizes are not in the file. `file_name` is looked for below the `PICTURE_ROOTS` of the config; `extra` holds
+The pictures' sizes are not in the file. `extra` holds
 `dataset`, `data_split`, and by JSON pointer what the form does not know.
 """
 
@@ -28,11 +28,10 @@ FgovConfig = Literal["coco", "o365"]
 
 DATASETS = {"coco": "coco2017", "o365": "o365"}
 """What `dataset` says in the records of a config."""
-PICTURE_ROOTS = {"coco": ("coco",), "o365": ("object365/images",)}
-"""Below `data_dir`: where `file_name` is looked for."""
 
 SOURCE = "FG-OV is not published; its authors, arXiv 2509.01209, may give it"
-MAP_SOURCE = "an object from image_id to the path below object365/images, as github.com/JacobYuan7/RLIPv2 uses it"
+RLIPV2 = "https://github.com/JacobYuan7/RLIPv2"
+MAP_SOURCE = f"an object from image_id to the path below object365/images, as {RLIPV2} uses it"
 SNIFFED = 2**20  # characters of a file in which its first record ends
 MOST_TOLD = 5  # files that a message tells about
 FORM = ("image_id", "objects", "relationships")

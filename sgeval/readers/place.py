@@ -131,7 +131,7 @@ class Place:
             if key not in known
         }
 
-    def pixels(self, owner: dict[str, Any], key: str) -> int | None:
+    def pixels(self, owner: Mapping[str, Any], key: str) -> int | None:
         """A width or height in whole pixels, if there is one."""
         value = owner.get(key)
         if value is None:

@@ -43,9 +43,8 @@ SPLITS = ("train", "test")
 OBJECTS, PERSONS = "ssg_dataset.pkl", "ag_ssg_combined_person.pkl"
 OBJECT_CLASSES, PREDICATES = "object_classes.txt", "relationship_classes.txt"
 ROLES, NOUN_VALUES, RELATION_VALUES = "roles.txt", "noun_role_values.txt", "relation_role_values.txt"
-SOURCE = "the SSG annotations, from the Google Drive folder that github.com/LUNAProject22/SSG links"
-PICTURE_ROOTS = ("frames",)
-"""Below `data_dir`: where `file_name` is looked for. The frames are made from the videos of Charades."""
+HOME = "https://github.com/LUNAProject22/SSG"
+SOURCE = f"the SSG annotations, from the Google Drive folder that {HOME} links"
 
 N_NOUN_ROLES = 21  # the first lines of roles.txt are roles of persons and objects, the others of verbs
 
