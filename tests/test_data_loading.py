@@ -18,6 +18,7 @@ from sgeval import masks
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub.features import to_record, to_row, to_table
+from sgeval.hub.rows import fingerprint
 from sgeval.hub.schema import IMAGE, features_of
 from sgeval.records import Object, Relation, Role, SceneGraph
 
@@ -297,6 +298,30 @@ class TestMissing:
         rows = load("psg", data_dir=psg, image_dir=folder, with_masks=True, streaming=True, split="train")
         first = next(iter(rows.decode(False)))
         assert first["image"]["path"] == str(folder / name)
+
+
+class TestFingerprint:
+    def test_a_folder_of_pictures_that_appears_counts(self, psg):
+        """Rows name the first file that is there, so another root makes other rows; without pictures it does not."""
+
+        def prints():
+            return [
+                fingerprint("psg", "full", str(psg), options)
+                for options in ({}, {"with_images": False, "with_masks": True}, {"with_images": False})
+            ]
+
+        first = prints()
+        assert prints() == first
+        (psg / "images").mkdir()
+        assert [one == other for one, other in zip(first, prints(), strict=True)] == [False, False, True]
+
+    def test_a_folder_of_clips_that_appears_counts(self, tmp_path):
+        folder = make_folder("vidor", tmp_path / "vidor")
+        shutil.rmtree(folder / "video", ignore_errors=True)
+        options = {"with_images": False, "with_video": True}
+        first = fingerprint("vidor", None, str(folder), options)
+        (folder / "video").mkdir()
+        assert fingerprint("vidor", None, str(folder), options) != first
 
 
 class TestNames:

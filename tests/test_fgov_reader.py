@@ -232,6 +232,14 @@ def test_a_map_in_the_folder_above(tmp_path: Path):
     assert list(read_fgov(tmp_path, config="o365", data_files=f"lists/{O365}")) == OBJECTS365
 
 
+def test_the_map_beside_a_file_comes_first(tmp_path: Path):
+    (tmp_path / "lists").mkdir()
+    shutil.copy(DATA / O365, tmp_path / "lists")
+    shutil.copy(DATA / MAP, tmp_path / "lists")
+    (tmp_path / MAP).write_text('{"900001": "elsewhere.jpg", "636013": "elsewhere.jpg"}')
+    assert list(read_fgov(tmp_path, config="o365", data_files=f"lists/{O365}")) == OBJECTS365
+
+
 # --- vocabularies, whole and real
 
 
@@ -315,6 +323,7 @@ def put(value: Any, *path: Any) -> Callable[[Any], None]:
         (put(" ", 1, "image_id"), '[1].image_id: expected a text that is not empty, got " "'),
         (put("row", 1), '[1]: expected an object, got "row"'),
         (put(5, 2), "[2]: expected an object, got 5"),
+        (put(5, 1, "dataset"), "[1].dataset: expected a text, or null, got 5"),
         (put(["vg"], 1, "dataset"), '[1].dataset: expected a text, or null, got ["vg"]'),
         (put(5, 1, "data_split"), "[1].data_split: expected a text, got 5"),
         (put({}, 1, "objects"), "[1].objects: expected a list, got {}"),

@@ -31,6 +31,7 @@ from sgeval.hub.card import MARK, PAIRS, Size, card_text
 from sgeval.hub.rows import RowMaker, tables_of
 from sgeval.hub.schema import features_of
 from sgeval.progress import bar
+from sgeval.readers.parquet import text_columns
 from sgeval.schemas import Kind
 from sgeval.vocabulary import vocabulary_of_tables
 
@@ -171,7 +172,9 @@ class _Writer:
         if self.file is None or self.written >= self.shard_bytes:
             self._close()
             self.paths.append(self.folder / f"{self.split}-{len(self.paths):05d}.part")
-            self.file = pq.ParquetWriter(self.paths[-1], self.features.arrow_schema, compression="zstd")
+            schema = self.features.arrow_schema
+            texts = text_columns(schema)
+            self.file = pq.ParquetWriter(self.paths[-1], schema, compression="zstd", use_dictionary=texts)
         self.file.write_table(table, row_group_size=size)
         self.written += table.nbytes
         self.size = Size(self.size.rows + table.num_rows, self.size.bytes + table.nbytes)
