@@ -1,6 +1,7 @@
 """JSON as a careful reader takes it: what is ambiguous, endless or not a number is refused with one line."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,6 +11,9 @@ from sgeval.errors import SgevalError, shown
 MAX_FILE_BYTES = 2 * 1024**3
 MAX_LINE_BYTES = 64 * 1024**2
 MAX_DEPTH = 16
+
+_BROKEN_OFF = re.compile(r"[,:]?|-|\.|[eE][+-]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
+"""What a text that is cut short may end in, from where a parser no longer understands it."""
 
 
 def parse(text: str, place: str) -> Any:
@@ -48,8 +52,9 @@ def parse(text: str, place: str) -> Any:
     except RecursionError:
         raise SgevalError(f"{place}: expected at most {MAX_DEPTH} levels of nesting, got many more") from None
     except json.JSONDecodeError as fault:
+        end = f": cut short at byte {len(text.encode(errors='replace')):,}" if is_cut_short(fault) else ""
         raise SgevalError(
-            f"{place}: expected JSON, got {shown(text, 40)} ({fault.msg}, column {fault.colno})"
+            f"{place}: expected JSON, got {shown(text, 40)} ({fault.msg}, column {fault.colno}){end}"
         ) from None
     except ValueError as fault:
         raise SgevalError(f"{place}: expected JSON, got a number that is too long ({fault})") from None
@@ -61,6 +66,16 @@ def parse(text: str, place: str) -> Any:
         except UnicodeEncodeError:
             raise SgevalError(f"{place}: expected whole characters, got half of a surrogate pair") from None
     return value
+
+
+def is_cut_short(fault: json.JSONDecodeError) -> bool:
+    """Whether the text of a fault is the beginning of JSON, and only ends too early. An empty text is not."""
+    if fault.msg.startswith("Unterminated string"):
+        return True
+    rest = fault.doc[fault.pos : fault.pos + 20].strip()
+    if fault.msg.startswith("Invalid \\u"):
+        return re.fullmatch("u[0-9a-fA-F]{0,4}", rest) is not None
+    return fault.doc != "" and not fault.doc.isspace() and _BROKEN_OFF.fullmatch(rest) is not None
 
 
 def too_deep(value: Any) -> bool:

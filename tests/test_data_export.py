@@ -1,5 +1,6 @@
 """Export → plain `datasets.load_dataset(folder)` → records, exactly; and a killed export leaves nothing that looks whole."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -52,6 +53,16 @@ def plain(tmp_path):
 
 def graphs(rows):
     return [to_record(row) for row in rows]
+
+
+def test_the_card_tells_the_ids_of_each_split(folders, tmp_path):
+    """By hand: the val ids of the competition are those of its train_val file that its test_image_ids name."""
+    sizes = export("psg", tmp_path / "out", data_dir=folders["psg"], config="competition", with_images=False)
+    whole = json.loads((folders["psg"] / "psg_train_val.json").read_text())
+    val = sorted({record["image_id"] for record in whole["data"]} & {*map(str, whole["test_image_ids"])})
+    expected = hashlib.sha256("".join(f"{each}\n" for each in val).encode()).hexdigest()
+    assert sizes["val"].ids_hash == expected and len({size.ids_hash for size in sizes.values()}) == 3
+    assert f"| `val` | {len(val)} | `{expected}` |" in (tmp_path / "out" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(("name", "config"), EVERY)

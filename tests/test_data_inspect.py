@@ -50,6 +50,37 @@ def test_pictures_are_found_where_the_places_say(name, config, tmp_path):
         assert place_of(found, config, folder, None).picture(SceneGraph("1", file_name=example)) == folder / path
 
 
+# By hand, from the picture roots that the layout of each data set names, the first choice first.
+ROOTS_IN_ORDER = {
+    "psg": ["train2017/1.jpg", "coco/train2017/1.jpg", "images/train2017/1.jpg"],
+    "visual_genome": ["VG_100K_2/1.jpg", "images/VG_100K_2/1.jpg"],
+    "vg150": ["VG_100K_2/1.jpg", "VG_100K/1.jpg", "images/VG_100K_2/1.jpg", "images/1.jpg"],
+}
+
+
+@pytest.mark.parametrize("name", ROOTS_IN_ORDER)
+def test_the_first_root_with_a_picture_wins(name, tmp_path):
+    found, paths = DATA_SETS[name], ROOTS_IN_ORDER[name]
+    graph = SceneGraph("1", file_name=paths[0], panoptic_file=paths[0])
+    for path in paths:
+        draw(tmp_path / path, (4, 4))
+    place = place_of(found, found.default_config, tmp_path)
+    for path in paths:
+        assert place.picture(graph) == tmp_path / path
+        assert place.panoptic_map(graph) == (tmp_path / path if name == "psg" else None)
+        (tmp_path / path).unlink()
+    assert place.picture(graph) is None
+
+
+def test_ids_that_come_twice_are_counted_once(psg):
+    """train is 900001, 900002 and 900006; the second is given the id of the first."""
+    whole = json.loads((psg / "psg.json").read_text())
+    whole["data"][1]["image_id"] = "900001"
+    (psg / "psg.json").write_text(json.dumps(whole))
+    train = inspect("psg", psg).splits[0]
+    assert (train.split, train.records, train.distinct_ids) == ("train", 3, 2)
+
+
 def test_info_says_where_files_go_and_which_options_there_are(cli):
     text = cli("info", "fgov").output
     assert "pictures of o365: object365/images/train/patch16/objects365_v2_00900001.jpg, below --data-dir" in text

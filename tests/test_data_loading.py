@@ -18,6 +18,7 @@ from sgeval import masks
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub.features import to_record, to_row, to_table
+from sgeval.hub.rows import fingerprint
 from sgeval.hub.schema import IMAGE, features_of
 from sgeval.records import Object, Relation, Role, SceneGraph
 
@@ -271,8 +272,56 @@ class TestMissing:
         whole = json.loads((psg / "psg.json").read_text())
         whole["data"][0]["file_name"] = name
         (psg / "psg.json").write_text(json.dumps(whole))
-        with pytest.raises(SgevalError, match="expected a name below the folder of pictures"):
+        with pytest.raises(SgevalError, match="file_name: expected a name below the folder of pictures"):
             load("psg", data_dir=psg)
+
+    def test_a_map_whose_name_leads_out(self, psg, load):
+        whole = json.loads((psg / "psg.json").read_text())
+        whole["data"][0]["pan_seg_file_name"] = "../secret.png"
+        (psg / "psg.json").write_text(json.dumps(whole))
+        with pytest.raises(SgevalError, match=r': panoptic_file: expected a name below .*, got "../secret.png"'):
+            load("psg", data_dir=psg, with_masks=True)
+
+    @pytest.mark.parametrize("name", ["{name}.jpg", "{file_name}.jpg", "{x}/{0}.jpg"])
+    def test_braces_in_names_of_files_and_folders(self, name, psg, load, tmp_path):
+        """A name is no pattern: neither a picture's, nor that of the folder it lies in."""
+        whole = json.loads((psg / "psg.json").read_text())
+        folder = tmp_path / "{file_name}" / "{name}"
+        for record in whole["data"]:
+            picture = folder / record["file_name"]
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(psg / "coco" / record["file_name"], picture)
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(folder / whole["data"][0]["file_name"], folder / name)
+        whole["data"][0]["file_name"] = name
+        (psg / "psg.json").write_text(json.dumps(whole))
+        rows = load("psg", data_dir=psg, image_dir=folder, with_masks=True, streaming=True, split="train")
+        first = next(iter(rows.decode(False)))
+        assert first["image"]["path"] == str(folder / name)
+
+
+class TestFingerprint:
+    def test_a_folder_of_pictures_that_appears_counts(self, psg):
+        """Rows name the first file that is there, so another root makes other rows; without pictures it does not."""
+
+        def prints():
+            return [
+                fingerprint("psg", "full", str(psg), options)
+                for options in ({}, {"with_images": False, "with_masks": True}, {"with_images": False})
+            ]
+
+        first = prints()
+        assert prints() == first
+        (psg / "images").mkdir()
+        assert [one == other for one, other in zip(first, prints(), strict=True)] == [False, False, True]
+
+    def test_a_folder_of_clips_that_appears_counts(self, tmp_path):
+        folder = make_folder("vidor", tmp_path / "vidor")
+        shutil.rmtree(folder / "video", ignore_errors=True)
+        options = {"with_images": False, "with_video": True}
+        first = fingerprint("vidor", None, str(folder), options)
+        (folder / "video").mkdir()
+        assert fingerprint("vidor", None, str(folder), options) != first
 
 
 class TestNames:

@@ -11,7 +11,7 @@ from kit import put_at
 
 from sgeval.errors import SgevalError
 from sgeval.images import image_sources
-from sgeval.readers.fgov import PICTURE_ROOTS, o365_classes, read_fgov, rlipv2_counts
+from sgeval.readers.fgov import o365_classes, read_fgov, rlipv2_counts
 from sgeval.records import Object, Relation, SceneGraph, to_dict
 from sgeval.validation import parse_graphs
 
@@ -105,13 +105,13 @@ def test_files_by_name():
 
 
 def test_pictures_lie_below_the_roots(tmp_path: Path):
-    assert PICTURE_ROOTS == {"coco": ("coco",), "o365": ("object365/images",)}
+    roots = {"coco": "coco", "o365": "object365/images"}
     expected = {
         "coco": ["train2017/000000001001.jpg", "train2017/000000001002.jpg", "val2017/000000001003.jpg"],
         "o365": ["train/patch16/objects365_v2_00900001.jpg", "val/patch13/objects365_v1_00636013.jpg"],
     }
     for config, names in expected.items():
-        root = tmp_path / PICTURE_ROOTS[config][0]
+        root = tmp_path / roots[config]
         for name in names:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).touch()
@@ -232,6 +232,14 @@ def test_a_map_in_the_folder_above(tmp_path: Path):
     assert list(read_fgov(tmp_path, config="o365", data_files=f"lists/{O365}")) == OBJECTS365
 
 
+def test_the_map_beside_a_file_comes_first(tmp_path: Path):
+    (tmp_path / "lists").mkdir()
+    shutil.copy(DATA / O365, tmp_path / "lists")
+    shutil.copy(DATA / MAP, tmp_path / "lists")
+    (tmp_path / MAP).write_text('{"900001": "elsewhere.jpg", "636013": "elsewhere.jpg"}')
+    assert list(read_fgov(tmp_path, config="o365", data_files=f"lists/{O365}")) == OBJECTS365
+
+
 # --- vocabularies, whole and real
 
 
@@ -315,11 +323,13 @@ def put(value: Any, *path: Any) -> Callable[[Any], None]:
         (put(" ", 1, "image_id"), '[1].image_id: expected a text that is not empty, got " "'),
         (put("row", 1), '[1]: expected an object, got "row"'),
         (put(5, 2), "[2]: expected an object, got 5"),
+        (put(5, 1, "dataset"), "[1].dataset: expected a text, or null, got 5"),
         (put(["vg"], 1, "dataset"), '[1].dataset: expected a text, or null, got ["vg"]'),
         (put(5, 1, "data_split"), "[1].data_split: expected a text, got 5"),
         (put({}, 1, "objects"), "[1].objects: expected a list, got {}"),
         (put(..., 1, "relationships"), "[1].relationships: expected a list of relationships, got nothing"),
-        (put("64", 1, "width"), '[1].width: expected a whole number of pixels, got "64"'),
+        (put("64", 1, "width"), '[1].width: expected a whole number of pixels from 1 up, got "64"'),
+        (put(0, 1, "height"), "[1].height: expected a whole number of pixels from 1 up, got 0"),
         (put(..., 0, "objects", 1, "w"), "[0].objects[1].w: expected a number of pixels, got nothing"),
         (put("9", 0, "objects", 1, "h"), '[0].objects[1].h: expected a number of pixels, got "9"'),
         (put(True, 0, "objects", 1, "x"), "[0].objects[1].x: expected a number of pixels, got true"),
@@ -391,7 +401,12 @@ def test_what_is_not_there_is_said_at_once(tmp_path: Path):
     (tmp_path / "cut.json").write_text('[{"image_id": 1, "objects": [')
     (tmp_path / "deep.json").write_text("[" * 100_000)
     (tmp_path / "number.json").write_text("[5]")
-    got = f"got only cut.json, deep.json, number.json, o365_categories.json, {O365}"
+    got = (
+        "got only cut.json (cut short at byte 29, within its first record), "
+        "deep.json (its first record is no JSON of a sane size and depth), number.json (its first entry is no object), "
+        "o365_categories.json (its first record has no image_id), "
+        f'{O365} (its first record is of the data set "o365")'
+    )
     assert message(lambda: read_fgov(tmp_path)) == f"{tmp_path}: expected {FORM} {SOURCE}, {got}"
     for files in (COCO, [O365, COCO]):
         expected = f"data_files: expected files in the RLIPv2 form {SOURCE}, got {tmp_path / COCO}"
@@ -399,7 +414,7 @@ def test_what_is_not_there_is_said_at_once(tmp_path: Path):
     assert message(lambda: read_fgov(tmp_path, data_files=[])).endswith("got none")
     expected = (
         f"{tmp_path}: expected {MAP} (an object from image_id to the path below object365/images, as "
-        f"github.com/JacobYuan7/RLIPv2 uses it) beside {O365}, got nothing"
+        f"https://github.com/JacobYuan7/RLIPv2 uses it) beside {O365}, got nothing"
     )
     assert message(lambda: read_fgov(tmp_path, config="o365")) == expected
 
@@ -422,3 +437,39 @@ def test_a_map_of_another_kind(tmp_path: Path):
     (tmp_path / MAP).write_text('{"900001": 5}')
     expected = f'{tmp_path / MAP}: expected an object from image_id to the picture\'s path, got {{"900001": 5}}'
     assert message(lambda: list(read_fgov(tmp_path, config="o365"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'[{"image_id": 1, "data', "cut short at byte 22, within its first record"),
+        (b'\xef\xbb\xbf {"image_id": 1}', "no JSON list"),
+        (b"", "no JSON list"),
+        (b"[{'image_id': 1}]", "its first record is no JSON: Expecting property name enclosed in double quotes"),
+        (b'[{"image_id": 1, "objects": []}]', "its first record has no relationships"),
+        (
+            b'[{"image_id": 1, "objects": [], "relationships": []}]',
+            "its first record names no data set: in this form a picture of Visual Genome",
+        ),
+        (
+            b'[{"image_id": 1, "objects": [], "relationships": [], "dataset": ["coco2017"]}]',
+            'its first record is of the data set ["coco2017"]',
+        ),
+        (
+            b'[{"image_id": "' + b"7" * 2**20 + b'", "objects": [], "relationships": [], "dataset": "coco2017"}]',
+            "its first record is longer than 1,048,576 characters; data_files names the file all the same",
+        ),
+    ],
+)
+def test_why_a_file_is_not_taken(tmp_path: Path, content: bytes, why: str):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(SgevalError) as caught:
+        read_fgov(tmp_path)
+    assert str(caught.value).endswith(f", got only a.json ({why})")
+
+
+def test_a_message_tells_about_five_files(tmp_path: Path):
+    for number in range(7):
+        (tmp_path / f"{number}.json").write_text("{}")
+    with pytest.raises(SgevalError, match=r"3\.json \(no JSON list\), 4\.json \(no JSON list\) and 2 more$"):
+        read_fgov(tmp_path)

@@ -12,7 +12,7 @@ from sgeval.readers import json_records
 
 TOO_SHORT = (
     "expected JSON of at most 67,108,864 characters, got "
-    '"{\\"a\\": \\"b" (Unterminated string starting at, character 6)'
+    '"{\\"a\\": \\"b" (Unterminated string starting at, character 6) and the end of the file at byte 9: it is cut short'
 )
 
 
@@ -22,7 +22,7 @@ class TestLists:
         [
             ('{"a": 1}', 'expected a list of records, got "{\\"a\\": 1}"'),
             ("", 'expected a list of records, got ""'),
-            ("[{}", 'after record 0: expected "," or "]", got the end of the file'),
+            ("[{}", 'after record 0: expected "," or "]", got the end of the file at byte 3: it is cut short'),
             ("[{} {}]", 'after record 0: expected "," or "]", got "{"'),
             ("[{}] x", 'expected the end of the file after the list, got "x"'),
             ("[1]", 'record 0: expected an object, got "1"'),

@@ -43,7 +43,7 @@ PSG_PLACES = {
     ("annotations", 0, "bbox", 2): f"{PSG_RECORD}.annotations[0].bbox: expected four numbers [x0, y0, x1, y1]",
     ("relations", 0, 2): f"{PSG_RECORD}.relations[0]: expected [subject, object, predicate] as three whole numbers",
     ("coco_image_id",): f"{PSG_RECORD}.coco_image_id: expected a number that fits 64 bits",
-    ("width",): f"{PSG_RECORD}.width: expected a whole number of pixels",
+    ("width",): f"{PSG_RECORD}.width: expected a whole number of pixels from 1 up",
     ("image_id",): "data[0].image_id: expected a text or a whole number",
 }  # fmt: skip
 

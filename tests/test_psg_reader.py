@@ -1,6 +1,7 @@
 """The PSG reader against files whose content is known by hand (tests/data/psg/SOURCE.md says what they are)."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,21 @@ def test_pictures_and_panoptic_maps_lie_where_the_records_say():
         assert (DATA / "coco" / str(graph.panoptic_file)).is_file()
 
 
+def test_val_of_the_competition_is_what_its_first_file_names(tmp_path: Path):
+    """By hand: no other file and no position says it. Without any test_image_ids there is no val, and all is train."""
+    for name in ("psg_train_val.json", "psg_val_test.json"):
+        shutil.copy(DATA / name, tmp_path)
+    path = tmp_path / "psg_train_val.json"
+    whole = json.loads(path.read_text())
+    all_ids = [record["image_id"] for record in whole["data"]]
+    for named in ([], [int(all_ids[0])], all_ids[1:2]):
+        path.write_text(json.dumps({**whole, "test_image_ids": named}))
+        val = [image_id for image_id in all_ids if image_id in map(str, named)]
+        assert ids(read_psg(tmp_path, "val", config="competition")) == val
+        rest = [image_id for image_id in all_ids if image_id not in val]
+        assert ids(read_psg(tmp_path, "train", config="competition")) == rest
+
+
 def test_full_splits_come_from_test_image_ids():
     # test_image_ids is 900003, 900004, 900005; the last one's picture lies in train2017.
     assert ids(read_psg(DATA, "test")) == ["900003", "900004", "900005"]
@@ -299,7 +315,11 @@ HERE = 'data[0] (image_id "900001")'
             put(None, "segments_info", 0, "area"),
             f"{HERE}.segments_info[0].area: expected a number of square pixels, got null",
         ),
-        (put("64", "width"), f'{HERE}.width: expected a whole number of pixels, got "64"'),
+        (put("64", "width"), f'{HERE}.width: expected a whole number of pixels from 1 up, got "64"'),
+        (put(0, "width"), f"{HERE}.width: expected a whole number of pixels from 1 up, got 0"),
+        (put(-5, "height"), f"{HERE}.height: expected a whole number of pixels from 1 up, got -5"),
+        (put(None, "height"), f"{HERE}.height: expected a whole number of pixels from 1 up, got null"),
+        (put(..., "height"), f"{HERE}.height: expected a whole number of pixels from 1 up, got nothing"),
         (put(..., "image_id"), "data[0].image_id: expected a text or a whole number, got nothing"),
         (put(" ", "image_id"), 'data[0].image_id: expected a text that is not empty, got " "'),
     ],

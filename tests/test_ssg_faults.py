@@ -100,10 +100,17 @@ def test_faults_of_objects(tmp_path: Path, change: Any, message: str):
         ),
         (at_person("bbox_mode", "xywh"), f'{HERE}.bbox_mode: expected "xyxy" (corners), got "xywh"'),
         (at_person("bbox_mode", np.ones(2)), f'{HERE}.bbox_mode: expected "xyxy" (corners), got array([1., 1.])'),
-        (at_person("bbox_size", (160,)), f"{HERE}.bbox_size: expected [width, height] in whole pixels, got [160]"),
+        (
+            at_person("bbox_size", (160,)),
+            f"{HERE}.bbox_size: expected [width, height] in whole pixels from 1 up, got [160]",
+        ),
         (
             at_person("bbox_size", (160, 9.5)),
-            f"{HERE}.bbox_size: expected [width, height] in whole pixels, got [160, 9.5]",
+            f"{HERE}.bbox_size: expected [width, height] in whole pixels from 1 up, got [160, 9.5]",
+        ),
+        (
+            at_person("bbox_size", (160, 0)),
+            f"{HERE}.bbox_size: expected [width, height] in whole pixels from 1 up, got [160, 0]",
         ),
         (at_person("attributes", "calm"), f'{HERE}.attributes: expected an object from role to value, got "calm"'),
         (lambda objects, persons: persons.update({FRAMES[0]: [1]}), f"{HERE}: expected a person, got [1]"),
@@ -128,7 +135,7 @@ def test_a_pickle_of_another_kind(tmp_path: Path):
     assert str(caught.value) == f"{path}: expected an object from frame to annotation, got [1]"
 
 
-SOURCE = "(the SSG annotations, from the Google Drive folder that github.com/LUNAProject22/SSG links)"
+SOURCE = "(the SSG annotations, from the Google Drive folder that https://github.com/LUNAProject22/SSG links)"
 NEEDED = "ssg_dataset.pkl, ag_ssg_combined_person.pkl, object_classes.txt, relationship_classes.txt"
 
 

@@ -163,6 +163,18 @@ def test_the_other_beside_a_contact_stays(tmp_path: Path):
     assert list(read_ssg(write(tmp_path, change), exclude=["only_other_relationship"]))[5].objects == WHOLE[0]
 
 
+def test_a_contact_that_only_a_semantic_frame_names_saves_no_object(tmp_path: Path):
+    """The released reader looks at the list alone: a cup whose list is the other one goes, whatever its frames say."""
+
+    def change(objects: Any, persons: Any) -> None:
+        objects[FRAMES[5]][0]["contacting_relationship_semantic_role_frame"] = [
+            {"contacting_relationship": "holding", "frame": {"place": "kitchen"}}
+        ]
+
+    graph = list(read_ssg(write(tmp_path, change), exclude=["only_other_relationship"]))[5]
+    assert graph.objects == (PERSON, TABLE, BOOK)
+
+
 def test_contacts_without_a_semantic_frame():
     graph = list(read_ssg(DATA, exclude=["contacts_without_frame"]))[5]
     assert graph.relations == (*CUP_SEEN, *by_the_table(4)) and graph.objects == WHOLE[0]

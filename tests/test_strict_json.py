@@ -39,7 +39,7 @@ class TestParse:
                 "{'a': 1}",
                 "expected JSON, got \"{'a': 1}\" (Expecting property name enclosed in double quotes, column 2)",
             ),
-            ("[1, 2", "expected JSON, got \"[1, 2\" (Expecting ',' delimiter, column 6)"),
+            ("[1, 2", "expected JSON, got \"[1, 2\" (Expecting ',' delimiter, column 6): cut short at byte 5"),
             ("nan", 'expected JSON, got "nan" (Expecting value, column 1)'),
             ("{} {}", 'expected JSON, got "{} {}" (Extra data, column 4)'),
             ('"a\x01"', 'expected JSON, got "\\"a\\u0001\\"" (Invalid control character at, column 3)'),
@@ -47,6 +47,20 @@ class TestParse:
     )
     def test_wording(self, text, expected):
         assert fault(text) == expected
+
+    def test_every_beginning_is_cut_short(self):
+        """Each proper beginning of a document ends too early, and says at which byte; "é" has two of them."""
+        text = '{"é": [1, -2.5e-3, true, false, null, "x\\n\\u00e9 \\"q\\""], "b": {"c": {}, "d": []}}'
+        parse(text, PLACE)
+        for end in range(1, len(text)):
+            n_bytes = end + (end > 2)
+            assert fault(text[:end]).endswith(f": cut short at byte {n_bytes}")
+
+    @pytest.mark.parametrize(
+        "text", ['{"a": 1]', '{"a" 1}', "[1 2]", "[tru]", "[1,]", '{"a": }', "{,}", "[1,,2]", '"\\u00"', " "]
+    )
+    def test_what_is_wrong_is_not_cut_short(self, text):
+        assert "cut short" not in fault(text)
 
     @pytest.mark.parametrize("text", ["1" * 5000, "-" + "1" * 5000, '{"image_id": ' + "9" * 5000 + "}"])
     def test_number_of_thousands_of_digits(self, text):

@@ -197,7 +197,7 @@ class TestFiles:
     def test_names_that_lead_out(self, pvsg, load):
         file = pvsg / "data/pvsg.json"
         file.write_text(file.read_text().replace(FIRST, "../../../etc"))
-        with pytest.raises(SgevalError, match="expected a name below the folder of pictures"):
+        with pytest.raises(SgevalError, match="frame_files: expected a name below the folder of pictures"):
             load("pvsg", "frames", data_dir=pvsg)
 
     def test_clips(self, pvsg, load, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from visual_genome_kit import DATA, content, end, folder
 
 from sgeval.errors import SgevalError
+from sgeval.hub.schema import IMAGE
 from sgeval.readers import json_records
 from sgeval.readers.visual_genome import read_visual_genome
 from sgeval.readers.visual_genome_columns import SCHEMA, read_columns
@@ -114,6 +115,10 @@ def same(data_dir: Path, **options: Any) -> None:
 @pytest.mark.parametrize("data_dir", [DATA, DATA / "real"])
 def test_columns_are_the_rows_of_the_records(data_dir: Path, tmp_path: Path):
     same(data_dir)
+
+
+def test_the_columns_are_those_of_a_builder():
+    assert SCHEMA.equals(IMAGE.arrow_schema)
 
 
 def test_columns_of_release_1_0(tmp_path: Path):

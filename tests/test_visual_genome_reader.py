@@ -283,6 +283,18 @@ class TestAttributesOfMergedObjects:
         assert [item.merged_ids for item in graph.objects] == [(62,), (60, 61, 62), (60, 61), (60,)]
 
 
+def test_a_predicate_that_is_null_is_told_from_one_that_is_empty(tmp_path: Path):
+    rows = [relation(end(1), end(1), number) | {"predicate": text} for number, text in enumerate(("", None))]
+    files = {
+        "objects": [{"image_id": 900, "objects": [end(1)]}],
+        "attributes": None,
+        "relationships": [{"image_id": 900, "relationships": rows}],
+    }
+    (graph,) = read_visual_genome(folder(tmp_path, **files))
+    assert [row.predicate for row in graph.relations] == ["", ""]
+    assert graph.extra["/relations/1/predicate"] is None and "/relations/0/predicate" not in graph.extra
+
+
 def test_what_is_missing_or_empty_is_nothing(tmp_path: Path):
     item = {"object_id": 1, "names": [], "synsets": None, "merged_object_ids": None}
     row = {"relationship_id": 1, "predicate": "", "subject": {"object_id": 1, "name": None}, "object": end(1, "dog")}

@@ -137,12 +137,13 @@ def _example(rows: list[dict[str, Any]], items: list[dict[str, Any]], entry: dic
 
 
 def columns(folder: Path, out: Path) -> None:
-    """Ours to Parquet by columns."""
+    """Ours to Parquet by columns, written as an export is."""
     import pyarrow.parquet as pq
 
+    from sgeval.readers.parquet import text_columns
     from sgeval.readers.visual_genome_columns import SCHEMA, read_columns
 
-    with pq.ParquetWriter(out, SCHEMA, compression="zstd") as parquet:
+    with pq.ParquetWriter(out, SCHEMA, compression="zstd", use_dictionary=text_columns(SCHEMA)) as parquet:
         for batch in read_columns(folder):
             parquet.write_batch(batch)
 

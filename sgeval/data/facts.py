@@ -1,15 +1,16 @@
 """What people need to know about the data sets beyond their files: licences, faults, sources, citations."""
 
 from sgeval.data.kinds import Licence
+from sgeval.readers import fgov, ssg, vg150, visual_genome
 
 WHERE = {
     "psg": "https://psgdataset.org and https://github.com/Jingkang50/OpenPSG, by their links to OneDrive",
-    "vg": "https://homes.cs.washington.edu/~ranjay/visualgenome/data/dataset/",
+    "vg": visual_genome.HOME,
     "vg_pictures": "https://cs.stanford.edu/people/rak248/VG_100K_2/: images.zip (9 GB), images2.zip (5 GB)",
-    "vg150": "https://github.com/KaihuaTang/Scene-Graph-Benchmark.pytorch/blob/master/DATASET.md",
-    "ssg": "https://github.com/LUNAProject22/SSG, by its link to Google Drive",
-    "fgov": "the authors of arXiv 2509.01209; no file is published",
-    "rlipv2": "https://github.com/JacobYuan7/RLIPv2",
+    "vg150": vg150.WHERE,
+    "ssg": f"{ssg.HOME}, by its link to Google Drive",
+    "fgov": "its authors",
+    "rlipv2": fgov.RLIPV2,
     "pvsg": "https://huggingface.co/datasets/Jingkang/PVSG",
     "vidor": "https://huggingface.co/datasets/shangxd/vidor or https://xdshang.github.io/docs/vidor.html",
     "vipseg": "https://github.com/VIPSeg-Dataset/VIPSeg-Dataset, by its link to Google Drive or Baidu",
@@ -80,6 +81,8 @@ LICENCES = {
     ),
 }
 
+CORRUPTED = f"{', '.join(vg150.CORRUPTED[:-1])} and {vg150.CORRUPTED[-1]}"
+
 FAULTS = {
     "psg": (
         '"val" has two meanings: the 1,000 val pictures of the competition are a part of the full set\'s test pictures.',
@@ -94,20 +97,20 @@ FAULTS = {
         "No official split: everything is in `train`, since the host wants a name.",
         "Boxes reach far outside the picture, down to y = -904. Nothing is clipped.",
         "Some sizes in image_data.json are not those of the pictures.",
-        "Pictures 1592, 1722, 4616 and 4617 are broken; some 170 more have been reported empty.",
+        f"Pictures {CORRUPTED} are broken; some 170 more have been reported empty.",
         "VG_100K and VG_100K_2 hold different pictures; each is looked for in the folder that its address names.",
         "Predicates and names are free text, in mixed case, some with blanks at the end; synsets may be missing.",
         "Ends of relations may be objects that were merged into others; they are resolved, the old id stays in `extra`.",
         "Counts differ between releases 1.0, 1.2 and 1.4.",
     ),
     "vg150": (
-        "Rows belong to image_data.json without the pictures 1592, 1722, 4616 and 4617.",
+        f"Rows belong to image_data.json without the pictures {CORRUPTED}.",
         "The published code cuts box edges towards zero, up to one unit of 1024 off; config `exact` does not.",
-        "`val` is the first 5,000 train rows with boxes and relations; papers drop all rows without relations, nothing is "
-        "dropped here.",
+        f"`val` is the first {vg150.N_VAL:,} train rows with boxes and relations; papers drop all rows without "
+        "relations, nothing is dropped here.",
         "Wrong sizes in image_data.json scale the boxes of those pictures wrongly.",
         "man, men, person and people overlap as classes. Repeated relations exist.",
-        "A download cut short at 146,680,184 of 150,724,042 bytes has been reported.",
+        f"A download cut short at 146,680,184 of {vg150.H5_BYTES:,} bytes has been reported.",
     ),
     "ssg": (
         "Boxes of objects are x, y, width, height in the source, those of persons are corners.",
@@ -120,6 +123,8 @@ FAULTS = {
     ),
     "fgov": (
         "Relations were written by a model, not annotated by people.",
+        "It is of pictures of COCO and Objects365. The same form has records of other sets, among them those without "
+        "`dataset`, of Visual Genome, whose pictures FG-OV does not have: they are passed over, and a warning counts them.",
         "Exact repeats and several predicates on one pair are expected.",
         "Sizes of pictures are not in the file; width and height are null.",
         "relationship_id need not be unique; object_id counts on through the file.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from sgeval.schemas import Kind
@@ -44,6 +44,17 @@ class Licence:
     words: str
     allows: str
     publish: Literal["annotations", "nothing"]
+
+
+def filled(pattern: str, file_name: str) -> str:
+    """The path that a pattern gives for a name. Braces count at the pattern's end alone: a folder may have some in its name.
+
+    >>> filled("images/{name}", "train/1.jpg"), filled("{a}/{file_name}", "train/{name}.jpg")
+    ('images/1.jpg', '{a}/train/{name}.jpg')
+    """
+    if pattern.endswith("{file_name}"):
+        return pattern.removesuffix("{file_name}") + file_name
+    return pattern.removesuffix("{name}") + PurePosixPath(file_name).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ class DataSet:
             for what, patterns in (("pictures", self.patterns(config)), ("masks", maps), ("clips", self.clips)):
                 file_name = self.examples.get(f"{what}:{config}", self.examples.get(what))
                 if patterns and file_name is not None:
-                    paths = (each.format(file_name=file_name, name=file_name.split("/")[-1]) for each in patterns)
+                    paths = (filled(pattern, file_name) for pattern in patterns)
                     label = what if what in self.examples else f"{what} of {config}"
                     out[label] = tuple(dict.fromkeys(paths))
         return out

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from sgeval.archives import check_unpacked
-from sgeval.data.kinds import DataSet
+from sgeval.data.kinds import DataSet, filled
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.images import ENDINGS
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
@@ -47,7 +47,7 @@ class Place:
         """The record's panoptic map, or nothing."""
         if not graph.panoptic_file:
             return None
-        return _first(self.panoptic_folder, self.panoptic, [graph.panoptic_file], graph)
+        return _first(self.panoptic_folder, self.panoptic, [graph.panoptic_file], graph, "panoptic_file")
 
     def clip(self, graph: VideoGraph) -> Path | None:
         """The record's clip, or nothing."""
@@ -56,25 +56,25 @@ class Place:
     def frames(self, graph: VideoGraph) -> list[Path | None]:
         """The frames that the record names, each in its place. Raises `SgevalError` for names that lead out of the folder,
         and for files that count from another number than the record's names do: each would be taken for the one before."""
-        return _in_order(self.folder, self.pictures, graph.frame_files or (), graph)
+        return _in_order(self.folder, self.pictures, graph.frame_files or (), graph, "frame_files")
 
     def frame(self, graph: VideoGraph, index: int) -> Path | None:
         """One of the frames that the record names."""
         name = (graph.frame_files or ())[index]
-        return _first(self.folder, self.pictures, [name], graph) if name else None
+        return _first(self.folder, self.pictures, [name], graph, "frame_files") if name else None
 
     def check_frames(self, graph: VideoGraph) -> None:
         """Raise `SgevalError` as `frames`, without looking for each."""
-        _check_numbers(self.folder, self.pictures, graph.frame_files or (), graph)
+        _check_numbers(self.folder, self.pictures, graph.frame_files or (), graph, "frame_files")
 
     def masks(self, graph: VideoGraph) -> list[Path | None]:
         """The same of masks."""
-        return _in_order(self.panoptic_folder, self.panoptic, graph.mask_files or (), graph)
+        return _in_order(self.panoptic_folder, self.panoptic, graph.mask_files or (), graph, "mask_files")
 
     def beyond(self, graph: VideoGraph) -> Path | None:
         """The frame after the last that the record names, should there be one."""
         name = name_after(graph.frame_files or ())
-        return _first(self.folder, self.pictures, [name], graph) if name else None
+        return _first(self.folder, self.pictures, [name], graph, "frame_files") if name else None
 
     def files(self, graph: Graph, *, images: bool, masks: bool, clips: bool = False) -> Iterator[Named]:
         """The files that belong to a record, of the kinds asked for."""
@@ -135,18 +135,20 @@ def _columns(
 
 
 def _in_order(
-    folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph
+    folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph, key: str
 ) -> list[Path | None]:
-    _check_numbers(folder, patterns, names, graph)
-    return [_first(folder, patterns, [name], graph) if name else None for name in names]
+    _check_numbers(folder, patterns, names, graph, key)
+    return [_first(folder, patterns, [name], graph, key) if name else None for name in names]
 
 
-def _check_numbers(folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph) -> None:
+def _check_numbers(
+    folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph, key: str
+) -> None:
     """Refuse files that count from another number than the record's names do, or at another rate: a name would be that of
     another frame. One or two files too many are no such sign."""
 
     def there(name: str | None) -> Path | None:
-        return _first(folder, patterns, [name], graph) if name else None
+        return _first(folder, patterns, [name], graph, key) if name else None
 
     first = names[0] if names else None
     if first is not None and there(first) is None and (beyond := there(name_after(names))) is not None:
@@ -161,16 +163,18 @@ def _check_numbers(folder: Path, patterns: Sequence[str], names: Sequence[str | 
         )
 
 
-def _first(folder: Path, patterns: Sequence[str], names: Sequence[str], graph: Graph) -> Path | None:
+def _first(
+    folder: Path, patterns: Sequence[str], names: Sequence[str], graph: Graph, key: str = "file_name"
+) -> Path | None:
+    """The first file that is there. `key` is what the record calls the name."""
     for name in names:
         inside = PurePosixPath(name)
         if inside.is_absolute() or ".." in inside.parts or "\\" in name or ":" in name or not name.isprintable():
-            place = f"{label(graph)}: file_name"
+            place = f"{label(graph)}: {key}"
             raise SgevalError(f"{place}: expected a name below the folder of pictures, got {shown(name)}")
     for pattern in patterns:
         for name in names:
-            last = PurePosixPath(name).name
-            path = folder / pattern.replace("{file_name}", name).replace("{name}", last)
+            path = folder / filled(pattern, name)
             try:
                 if path.is_file():
                     return path

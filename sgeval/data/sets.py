@@ -6,16 +6,18 @@ One frozen record a data set, all in `DATA_SETS`; those of videos come from `vid
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.video_sets import VIDEO_SETS
+from sgeval.formats import O365_PATHS
+from sgeval.readers import fgov, psg, ssg, vg150, visual_genome
 from sgeval.readers.fgov import read_fgov
 from sgeval.readers.psg import psg_classes, read_psg
 from sgeval.readers.ssg import read_ssg, ssg_classes
 from sgeval.readers.vg150 import read_vg150, vg150_classes
-from sgeval.readers.visual_genome import read_visual_genome
+from sgeval.readers.visual_genome import VisualGenomeConfig, read_visual_genome
 from sgeval.records import SceneGraph
 
 DICTIONARY_SUM = "1255873ae0250555f59d20f8d1e5a4bdf22b331119502c850f765173b6963ca1"
@@ -88,18 +90,17 @@ def _open_classes(data_dir: Path, config: str) -> Classes:
 
 def _vg_file(stem: str, what: str, *, needed: bool = True) -> tuple[SourceFile, ...]:
     """A file of Visual Genome under the names of both releases."""
-    names = {
-        config: tuple(f"{stem}{ending}{suffix}" for ending in endings for suffix in (".json", ".json.zip"))
-        for config, endings in {"v1.4": ("", "_v1_4", "_v1.4"), "v1.0": ("_v1_0", "_v1.0", "_v1", "")}.items()
-    }
-    return tuple(SourceFile(names[config], what, WHERE["vg"], (config,), needed) for config in names)
+    configs: tuple[VisualGenomeConfig, ...] = get_args(VisualGenomeConfig)
+    return tuple(
+        SourceFile(visual_genome.file_names(stem, config), what, WHERE["vg"], (config,), needed) for config in configs
+    )
 
 
 DATA_SETS: dict[str, DataSet] = {
     "psg": DataSet(
         name="psg",
         title="PSG (Panoptic Scene Graph)",
-        configs={"full": ("train", "test"), "competition": ("train", "val", "test")},
+        configs=psg.SPLITS,
         read=_read_psg,
         classes=_psg_classes,
         pictures={"": ("{file_name}", "coco/{file_name}", "images/{file_name}")},
@@ -108,9 +109,9 @@ DATA_SETS: dict[str, DataSet] = {
         pictures_from="COCO 2017, https://cocodataset.org/#download: train2017.zip (18 GB), val2017.zip (1 GB), and for "
         "masks panoptic_annotations_trainval2017.zip (821 MB), or coco.zip beside the annotations",
         files=(
-            SourceFile(("psg.json", "psg_sample.json"), "the full set", WHERE["psg"], ("full",)),
-            SourceFile(("psg_train_val.json",), "46,697 records with truth", WHERE["psg"], ("competition",)),
-            SourceFile(("psg_val_test.json",), "val, and test without truth", WHERE["psg"], ("competition",)),
+            SourceFile(psg.FULL, "the full set", WHERE["psg"], ("full",)),
+            SourceFile((psg.TRAIN_VAL,), "46,697 records with truth", WHERE["psg"], ("competition",)),
+            SourceFile((psg.VAL_TEST,), "val, and test without truth", WHERE["psg"], ("competition",)),
         ),
         licence=LICENCES["psg"],
         published={
@@ -126,7 +127,7 @@ DATA_SETS: dict[str, DataSet] = {
     "visual_genome": DataSet(
         name="visual_genome",
         title="Visual Genome",
-        configs={"v1.4": ("train",), "v1.0": ("train",)},
+        configs={config: ("train",) for config in visual_genome.FORMS},
         read=_read_visual_genome,
         columns=_visual_genome_columns,
         classes=_open_classes,
@@ -149,7 +150,7 @@ DATA_SETS: dict[str, DataSet] = {
     "vg150": DataSet(
         name="vg150",
         title="VG150 (150 classes and 50 predicates of Visual Genome)",
-        configs={config: ("train", "val", "test") for config in ("reference", "exact")},
+        configs={config: vg150.SPLITS for config in vg150.CONFIGS},
         read=_read_vg150,
         classes=_vg150_classes,
         pictures={"": ("{file_name}", "VG_100K/{name}", "images/{file_name}", "images/{name}")},
@@ -157,25 +158,23 @@ DATA_SETS: dict[str, DataSet] = {
         pictures_from=WHERE["vg_pictures"],
         files=(
             SourceFile(
-                ("VG-SGG-with-attri.h5", "VG-SGG.h5"),
+                vg150.H5_FILES,
                 "boxes, relations, splits; the second without attributes",
                 WHERE["vg150"],
-                size=150_724_042,
+                size=vg150.H5_BYTES,
             ),
             SourceFile(
-                ("VG-SGG-dicts-with-attri.json",),
+                (vg150.DICTIONARY,),
                 "names; a copy comes with sgeval",
                 WHERE["vg150"],
                 needed=False,
                 size=18_482,
                 sha256=DICTIONARY_SUM,
             ),
-            SourceFile(
-                ("image_data.json", "image_data.json.zip"), "sizes, addresses and ids elsewhere", WHERE["vg150"]
-            ),
+            SourceFile(vg150.IMAGE_DATA, "sizes, addresses and ids elsewhere", WHERE["vg150"]),
         ),
         licence=LICENCES["vg150"],
-        published={config: {"train": 70_651, "val": 5_000, "test": 32_422} for config in ("reference", "exact")},
+        published={config: {"train": 70_651, "val": vg150.N_VAL, "test": 32_422} for config in vg150.CONFIGS},
         faults=FAULTS["vg150"],
         citation=CITATIONS["vg150"],
         asks="The h5 file lies on a OneDrive and is to be fetched by hand",
@@ -186,7 +185,7 @@ DATA_SETS: dict[str, DataSet] = {
     "ssg": DataSet(
         name="ssg",
         title="SSG (Situational Scene Graph, on frames of Action Genome)",
-        configs={"default": ("train", "test"), "released_subset": ("train", "test")},
+        configs={config: ssg.SPLITS for config in get_args(ssg.SsgConfig)},
         read=_read_ssg,
         classes=_ssg_classes,
         pictures={"": ("frames/{file_name}",)},
@@ -196,13 +195,13 @@ DATA_SETS: dict[str, DataSet] = {
         files=tuple(
             SourceFile((name, f"data/{name}"), what, WHERE["ssg"], needed=needed)
             for name, what, needed in (
-                ("ssg_dataset.pkl", "objects and relations of each frame", True),
-                ("ag_ssg_combined_person.pkl", "persons of each frame", True),
-                ("object_classes.txt", "names of classes", True),
-                ("relationship_classes.txt", "names of predicates", True),
-                ("roles.txt", "names of roles; for class lists only", False),
-                ("noun_role_values.txt", "values of roles; for class lists only", False),
-                ("relation_role_values.txt", "values of roles; for class lists only", False),
+                (ssg.OBJECTS, "objects and relations of each frame", True),
+                (ssg.PERSONS, "persons of each frame", True),
+                (ssg.OBJECT_CLASSES, "names of classes", True),
+                (ssg.PREDICATES, "names of predicates", True),
+                (ssg.ROLES, "names of roles; for class lists only", False),
+                (ssg.NOUN_VALUES, "values of roles; for class lists only", False),
+                (ssg.RELATION_VALUES, "values of roles; for class lists only", False),
             )
         ),
         licence=LICENCES["ssg"],
@@ -216,7 +215,7 @@ DATA_SETS: dict[str, DataSet] = {
     "fgov": DataSet(
         name="fgov",
         title="FG-OV (fine-grained, open-vocabulary relations on COCO and Objects365)",
-        configs={"coco": ("train", "val"), "o365": ("train", "val")},
+        configs={config: ("train", "val") for config in fgov.DATASETS},
         read=_read_fgov,
         classes=_open_classes,
         pictures={"coco": ("coco/{file_name}",), "o365": ("object365/images/{file_name}",)},
@@ -228,15 +227,17 @@ DATA_SETS: dict[str, DataSet] = {
         "asks for a form)",
         files=(
             SourceFile(("*.json",), "the annotations in the RLIPv2 form", WHERE["fgov"]),
-            SourceFile(("image_id_to_filepath.json",), "where pictures of Objects365 lie", WHERE["rlipv2"], ("o365",)),
+            SourceFile((O365_PATHS,), "where pictures of Objects365 lie", WHERE["rlipv2"], ("o365",)),
         ),
         licence=LICENCES["fgov"],
         published={"coco": {"all": 122_218}, "o365": {"all": 80_000}},
         faults=FAULTS["fgov"],
         citation=CITATIONS["fgov"],
-        asks="No file of it is published; its authors (arXiv 2509.01209) may give it",
+        asks=fgov.SOURCE,
         options=("data_files",),
-        coco_id=lambda graph: Path(graph.file_name or "").stem if graph.extra.get("dataset") == "coco2017" else None,
+        coco_id=lambda graph: (
+            Path(graph.file_name or "").stem if graph.extra.get("dataset") == fgov.DATASETS["coco"] else None
+        ),
     ),
     **VIDEO_SETS,
 }

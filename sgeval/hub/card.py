@@ -24,6 +24,8 @@ class Size(NamedTuple):
 
     rows: int = 0
     bytes: int = 0
+    ids_hash: str = ""
+    """Of the ids of the rows (`sgeval.data.ids`)."""
 
 
 def facts_text(found: DataSet) -> str:
@@ -123,4 +125,6 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
         f"Made with sgeval {__version__} and datasets {datasets.__version__}.{given}"
     )
     front = _front(found, {config.name: [split for split, size in splits.items() if size.rows], PAIRS: pairs}, info)
-    return f"---\n{front}---\n{mark}\n\n{made}\n{body[1]}"
+    hashes = [f"| `{split}` | {size.rows:,} | `{size.ids_hash}` |" for split, size in splits.items()]
+    table = "\n".join(["| split | records | SHA-256 of the sorted ids, one a line |", "| --- | ---: | --- |", *hashes])
+    return f"---\n{front}---\n{mark}\n\n{made}\n\n{table}\n{body[1]}"

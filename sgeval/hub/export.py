@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from sgeval.clips import has_pyav
 from sgeval.data import reading
+from sgeval.data.ids import ids_hash
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.files import make_folder
 from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options
@@ -31,6 +32,7 @@ from sgeval.hub.card import MARK, PAIRS, Size, card_text
 from sgeval.hub.rows import RowMaker, tables_of
 from sgeval.hub.schema import features_of
 from sgeval.progress import bar
+from sgeval.readers.parquet import text_columns
 from sgeval.schemas import Kind
 from sgeval.vocabulary import vocabulary_of_tables
 
@@ -103,8 +105,10 @@ def export(
             total = reading.known_count(found, where, config, split)
             with _Writer(work / config, split, features, shard_bytes) as rows:
                 tables = tables_of(make, made, split, size, features)
-                pairs = vocabulary_of_tables(_written(tables, rows, size, f"{name} {split}", total)).rows()
-            splits[split] = rows.size
+                ids: list[str] = []
+                written = _written(tables, rows, size, f"{name} {split}", total)
+                pairs = vocabulary_of_tables(_noting(written, f"{found.kind}_id", ids)).rows()
+            splits[split] = rows.size._replace(ids_hash=ids_hash(ids))
             if pairs:
                 with_pairs.append(split)
                 with _Writer(work / PAIRS, split, PAIR_FEATURES, shard_bytes) as writer:
@@ -139,6 +143,13 @@ def _written(
             yield table
 
 
+def _noting(tables: Iterable[pa.Table], column: str, ids: list[str]) -> Iterator[pa.Table]:
+    """The tables as they are; their ids are added to the list."""
+    for table in tables:
+        ids += table[column].to_pylist()
+        yield table
+
+
 def _pair_table(pairs: list[dict[str, Any]], split: str) -> pa.Table:
     return pa.Table.from_pylist([{**row, "split": split} for row in pairs], PAIR_FEATURES.arrow_schema)
 
@@ -170,7 +181,9 @@ class _Writer:
         if self.file is None or self.written >= self.shard_bytes:
             self._close()
             self.paths.append(self.folder / f"{self.split}-{len(self.paths):05d}.part")
-            self.file = pq.ParquetWriter(self.paths[-1], self.features.arrow_schema, compression="zstd")
+            schema = self.features.arrow_schema
+            texts = text_columns(schema)
+            self.file = pq.ParquetWriter(self.paths[-1], schema, compression="zstd", use_dictionary=texts)
         self.file.write_table(table, row_group_size=size)
         self.written += table.nbytes
         self.size = Size(self.size.rows + table.num_rows, self.size.bytes + table.nbytes)

@@ -6,7 +6,7 @@ pair and pictures without relations among them, and nothing is repaired. `object
 is kept; `relationship_id` need not be unique. Names stay as they are, the blank at the end of "Table Tennis " included.
 Classes and predicates are open, so their ids are -1; `o365_classes` and `rlipv2_counts` read the vocabularies beside.
 
-The pictures' sizes are not in the file. `file_name` is looked for below the `PICTURE_ROOTS` of the config; `extra` holds
+The pictures' sizes are not in the file. `extra` holds
 `dataset`, `data_split`, and by JSON pointer what the form does not know.
 """
 
@@ -28,12 +28,14 @@ FgovConfig = Literal["coco", "o365"]
 
 DATASETS = {"coco": "coco2017", "o365": "o365"}
 """What `dataset` says in the records of a config."""
-PICTURE_ROOTS = {"coco": ("coco",), "o365": ("object365/images",)}
-"""Below `data_dir`: where `file_name` is looked for."""
 
 SOURCE = "FG-OV is not published; its authors, arXiv 2509.01209, may give it"
-MAP_SOURCE = "an object from image_id to the path below object365/images, as github.com/JacobYuan7/RLIPv2 uses it"
-SNIFFED = 2**20  # bytes of a file in which its first record ends
+RLIPV2 = "https://github.com/JacobYuan7/RLIPv2"
+MAP_SOURCE = f"an object from image_id to the path below object365/images, as {RLIPV2} uses it"
+SNIFFED = 2**20  # characters of a file in which its first record ends
+MOST_TOLD = 5  # files that a message tells about
+FORM = ("image_id", "objects", "relationships")
+"""What each record of the form has."""
 KNOWN = {
     "": ("image_id", "objects", "relations", "file_name", "width", "height", "source", "extra"),
     "objects": ("id", "category", "names", "bbox"),
@@ -126,29 +128,49 @@ def rlipv2_counts(path: str | Path) -> RelationCounts:
 
 def _found(folder: Path, config: str) -> Path:
     """The one file of the config."""
-    there = sorted(path for path in folder.glob("*.json") if path.is_file())
-    fitting = [path for path in there if _dataset_of(path) == DATASETS[config]]
+    there = {path: _dataset_of(path) for path in sorted(folder.glob("*.json")) if path.is_file()}
+    fitting = [path for path, (dataset, _) in there.items() if dataset == DATASETS[config]]
     if len(fitting) == 1:
         return fitting[0]
     expected = f"a JSON list in the RLIPv2 form whose first record is of the data set {shown(DATASETS[config])}"
     if fitting:
         names = ", ".join(path.name for path in fitting)
         raise SgevalError(f"{folder}: expected {expected}, or data_files that say which, got {names}")
-    got = f"only {', '.join(path.name for path in there)}" if there else "no JSON file"
+    told = [f"{one_line(path.name)} ({why})" for path, (_, why) in there.items()]
+    more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+    got = f"only {', '.join(told[:MOST_TOLD])}{more}" if there else "no JSON file"
     raise SgevalError(f"{folder}: expected {expected} ({SOURCE}), got {got}")
 
 
-def _dataset_of(path: Path) -> Any:
-    """What the first record of a file says, nothing when the file is not in the form. Reads the beginning only."""
+def _dataset_of(path: Path) -> tuple[str | None, str]:
+    """The data set that the first record of a file names, and in words what the file is. Reads the beginning only."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             start = file.read(SNIFFED).lstrip()
-        record, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip()) if start[:1] == "[" else (None, 0)
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or not {"image_id", "objects", "relationships"} <= record.keys():
-        return None
-    return record.get("dataset")
+            is_whole = not file.read(1)
+    except OSError as fault:
+        return None, f"which cannot be read: {fault.strerror}"
+    if start[:1] != "[":
+        return None, "no JSON list"
+    try:
+        record, _ = json.JSONDecoder().raw_decode(start[1:].lstrip())
+    except json.JSONDecodeError as fault:
+        if not strict_json.is_cut_short(fault):
+            return None, f"its first record is no JSON: {fault.msg}"
+        if is_whole:
+            return None, f"cut short at byte {path.stat().st_size:,}, within its first record"
+        return None, f"its first record is longer than {SNIFFED:,} characters; data_files names the file all the same"
+    except (ValueError, RecursionError):
+        return None, "its first record is no JSON of a sane size and depth"
+    if not isinstance(record, dict):
+        return None, "its first entry is no object"
+    lacking = [key for key in FORM if key not in record]
+    if lacking:
+        return None, f"its first record has no {lacking[0]}"
+    dataset = record.get("dataset")
+    if dataset is None:
+        return None, "its first record names no data set: in this form a picture of Visual Genome"
+    return (dataset if isinstance(dataset, str) else None), f"its first record is of the data set {shown(dataset)}"
 
 
 def _map_of(file: Path, folder: Path) -> Path:
@@ -201,17 +223,13 @@ def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGra
     for at, item in enumerate(row["relations"]):
         relations.append(_relation(place.at(f".relationships[{at}]"), item, ids))
         extra |= place.at(f".relationships[{at}]").rest(f"/relations/{at}", item, KNOWN["relations"])
-    width, height = (
-        place.at(f".{side}").checked(row[side], "a whole number of pixels", int) if row.get(side) is not None else None
-        for side in ("width", "height")
-    )
     return SceneGraph(
         image_id=image_id,
         objects=tuple(objects),
         relations=tuple(relations),
         file_name=row["file_name"],
-        width=width,
-        height=height,
+        width=place.pixels(row, "width"),
+        height=place.pixels(row, "height"),
         source="fgov",
         extra=extra,
     )

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from sgeval.errors import SgevalError, shown
 from sgeval.readers.json_records import read_typed
-from sgeval.readers.place import LARGEST, Place
+from sgeval.readers.place import LARGEST, Place, is_kind
 
 Entry = dict[str, str | Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST)] | float | bool | None]
 """An entry as published: plain values by name."""
@@ -41,11 +41,12 @@ def read_pictures(path: Path, id_keys: tuple[str, ...] = ("image_id",), hint: st
 
 
 def _picture(entry: dict[str, Any], id_keys: tuple[str, ...], record: Place, place: Place, hint: str) -> Picture:
-    key = next((key for key in id_keys if key in entry), None)
+    key = id_keys[0] if id_keys[0] in entry else next((key for key in id_keys if key in entry), None)
     if key is None:
         raise record.at(f".{id_keys[0]}").fault("the id of a picture", hint=hint)
+    image_id = entry[key]
     return Picture(
-        image_id=record.at(f".{key}").text_id(entry[key]),
+        image_id=str(image_id) if is_kind(image_id, int) else record.at(f".{key}").text_id(image_id),
         file_name=file_name(place.text(entry, "url")),
         width=place.pixels(entry, "width"),
         height=place.pixels(entry, "height"),

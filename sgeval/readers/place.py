@@ -16,6 +16,7 @@ Kinds = type | tuple[type, ...]
 NOTHING = object()
 LARGEST = 2**63 - 1
 MOST_PIXELS = 2**31 - 1
+PIXELS = "a whole number of pixels from 1 up"
 MOST_FRAMES = 1_000_000  # of one video: 55 hours at 5 frames a second
 
 
@@ -130,13 +131,13 @@ class Place:
             if key not in known
         }
 
-    def pixels(self, owner: dict[str, Any], key: str) -> int | None:
+    def pixels(self, owner: Mapping[str, Any], key: str) -> int | None:
         """A width or height in whole pixels, if there is one."""
         value = owner.get(key)
         if value is None:
             return None
         if type(value) is not int or not 0 < value <= MOST_PIXELS:
-            raise self.at(f".{key}").fault("a whole number of pixels from 1 up", value)
+            raise self.at(f".{key}").fault(PIXELS, value)
         return value
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, shown
-from sgeval.readers.place import Place, is_kind, quoted
+from sgeval.readers.place import PIXELS, Place, is_kind, quoted
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 PsgConfig = Literal["full", "competition"]
@@ -177,8 +177,8 @@ class _Source:
                 for at, row in enumerate(relations)
             ),
             file_name=place.get(record, "file_name", "a text", str),
-            width=place.get(record, "width", "a whole number of pixels", int),
-            height=place.get(record, "height", "a whole number of pixels", int),
+            width=_side(place, record, "width"),
+            height=_side(place, record, "height"),
             source="psg",
             panoptic_file=place.get(record, "pan_seg_file_name", "a text", str),
             extra=extra,
@@ -225,6 +225,11 @@ def _bbox(place: Place, box: Any) -> Box:
     expected = "four numbers [x0, y0, x1, y1]"
     left, top, right, bottom = place.at(".bbox").numbers(place.get(box, "bbox", expected, list), 4, expected)
     return left, top, right - left, bottom - top
+
+
+def _side(place: Place, record: Any, key: str) -> int | None:
+    place.get(record, key, PIXELS, int)
+    return place.pixels(record, key)
 
 
 def _flag(place: Place, segment: Any, key: str) -> bool:

@@ -43,9 +43,8 @@ SPLITS = ("train", "test")
 OBJECTS, PERSONS = "ssg_dataset.pkl", "ag_ssg_combined_person.pkl"
 OBJECT_CLASSES, PREDICATES = "object_classes.txt", "relationship_classes.txt"
 ROLES, NOUN_VALUES, RELATION_VALUES = "roles.txt", "noun_role_values.txt", "relation_role_values.txt"
-SOURCE = "the SSG annotations, from the Google Drive folder that github.com/LUNAProject22/SSG links"
-PICTURE_ROOTS = ("frames",)
-"""Below `data_dir`: where `file_name` is looked for. The frames are made from the videos of Charades."""
+HOME = "https://github.com/LUNAProject22/SSG"
+SOURCE = f"the SSG annotations, from the Google Drive folder that {HOME} links"
 
 N_NOUN_ROLES = 21  # the first lines of roles.txt are roles of persons and objects, the others of verbs
 
@@ -243,9 +242,9 @@ class _Frame:
         self._keep_rest(place, item, PERSON_KEYS)
         if item.get("bbox_size") is None:
             return None, None
-        place, expected = place.at(".bbox_size"), "[width, height] in whole pixels"
+        place, expected = place.at(".bbox_size"), "[width, height] in whole pixels from 1 up"
         width, height = place.numbers(_listed(item["bbox_size"]), 2, expected)
-        if not width.is_integer() or not height.is_integer():
+        if not width.is_integer() or not height.is_integer() or min(width, height) < 1:
             raise place.fault(expected, _listed(item["bbox_size"]))
         return int(width), int(height)
 

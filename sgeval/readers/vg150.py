@@ -43,7 +43,10 @@ H5_FILES = ("VG-SGG-with-attri.h5", "VG-SGG.h5")
 DICTIONARY = "VG-SGG-dicts-with-attri.json"
 CORRUPTED = ("1592", "1722", "4616", "4617")
 N_VAL = 5000
-PUBLISHED = "; VG-SGG-with-attri.h5 was published with 150,724,042 bytes"
+IMAGE_DATA = ("image_data.json", "image_data.json.zip")
+H5_BYTES = 150_724_042
+"""How long the first of `H5_FILES` is as published."""
+PUBLISHED = f"; {H5_FILES[0]} was published with {H5_BYTES:,} bytes"
 WHERE = "https://github.com/KaihuaTang/Scene-Graph-Benchmark.pytorch/blob/master/DATASET.md"
 
 TRAIN, TEST = 0, 2
@@ -125,7 +128,7 @@ def _find(folder: Path) -> _Files:
     def first(*names: str) -> Path | None:
         return next((folder / name for name in names if (folder / name).is_file()), None)
 
-    h5, image_data = first(*H5_FILES), first("image_data.json", "image_data.json.zip")
+    h5, image_data = first(*H5_FILES), first(*IMAGE_DATA)
     if h5 is None or image_data is None:
         there = [path.name for path in (h5, first(DICTIONARY), image_data) if path]
         got = f"only {', '.join(there)}" if there else "none of them"

@@ -21,6 +21,9 @@ Keys that the form does not know are kept in `extra`: of a record under `/KEY` (
 `/in_relationships/KEY`), of an object under `/objects/N/KEY`, of a relation under `/relations/N/KEY`, and of an entry of
 `attributes.json` or an end with the rest of what it says beyond its object, an end's `attributes` among it.
 
+A predicate that is null comes out as "", and stands as null under `/relations/N/predicate`, so that it is not taken for one
+that is empty.
+
 Pictures whose size, folder or file is wrong in the published files are read as the files have them.
 """
 
@@ -119,6 +122,23 @@ def joined_pictures(files: Files, form: Form) -> Iterator[Joined]:
         yield Joined(None, None, record, form, pictures)
 
 
+def file_names(stem: str, config: VisualGenomeConfig) -> tuple[str, ...]:
+    """The names that a file may have, the first choice first.
+
+    >>> file_names("objects", "v1.0")[:3]
+    ('objects_v1_0.json', 'objects_v1_0.json.zip', 'objects_v1.0.json')
+    """
+    return _names(stem, _endings(config))
+
+
+def _endings(config: str) -> tuple[str, ...]:
+    return tuple(ending for group in FORMS[config].endings for ending in group)
+
+
+def _names(stem: str, endings: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{stem}{ending}{suffix}" for ending in endings for suffix in (".json", ".json.zip"))
+
+
 def _find(folder: Path, config: str) -> Files:
     expected = "relationships.json, objects.json or attributes.json, and image_data.json (or each as .json.zip)"
     if not folder.is_dir():
@@ -126,13 +146,11 @@ def _find(folder: Path, config: str) -> Files:
         raise SgevalError(f"data_dir: expected a folder that holds {expected} from {HOME}, got {got}")
 
     def there(stem: str, endings: tuple[str, ...]) -> Path | None:
-        names = (f"{stem}{ending}{suffix}" for ending in endings for suffix in (".json", ".json.zip"))
-        return next((folder / name for name in names if (folder / name).is_file()), None)
+        return next((folder / name for name in _names(stem, endings) if (folder / name).is_file()), None)
 
-    endings = FORMS[config].endings
-    every = tuple(ending for group in endings for ending in group)
+    every = _endings(config)
     image_data = there("image_data", (*every, ""))
-    for group in endings:
+    for group in FORMS[config].endings:
         objects, attributes, relationships = (there(stem, group) for stem in ("objects", "attributes", "relationships"))
         if relationships and image_data and (objects or attributes):
             return Files(objects, attributes, relationships, image_data)

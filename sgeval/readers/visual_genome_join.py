@@ -112,9 +112,9 @@ class Joined:
         is_odd = isinstance(record, OddRecord)
         positions = self.positions
         for position, item in enumerate(self.objects):
-            if item.names is UNSET and item.name is UNSET:
-                raise _nameless(source, f"{key}[{position}]")
-            if is_odd or (item.names is not UNSET and item.name is not UNSET):
+            if is_odd or (item.names is UNSET) is (item.name is UNSET):
+                if item.names is UNSET and item.name is UNSET:
+                    raise _nameless(source, f"{key}[{position}]")
                 self._keep_rest(position, item, source.place.at(f".{key}[{position}]"))
             first = positions.setdefault(item.object_id, position)
             if first != position:
@@ -169,14 +169,25 @@ class Joined:
             if item.merged_object_ids:
                 self._merge(item)
         ids = [item.object_id for item in ends]
-        if not self.positions.keys() >= {*ids}:
+        said = _said(self.objects)
+        differing = [
+            index
+            for index, item in enumerate(ends)
+            if said.get(item.object_id)
+            != (item.x, item.y, item.w, item.h, item.name, item.synsets, item.names, item.attributes)
+        ]
+        if not all(ids[index] in said for index in differing):
             self._add_ends_without_object(ends, source)
-        said = {object_id: _said(self.objects[position]) for object_id, position in self.positions.items()}
-        for index, item in enumerate(ends):
-            one = (item.x, item.y, item.w, item.h, item.name, item.synsets, item.names, item.attributes)
-            if said.get(item.object_id) != one:
+        is_odd = isinstance(source.record, OddRecord)
+        for index in differing:
+            item = ends[index]
+            theirs = said.get(item.object_id)
+            if is_odd or not theirs or theirs[4:] != (item.name, item.synsets, item.names, item.attributes):
                 ids[index] = self._differing_end(index, item, source)
-        if isinstance(source.record, OddRecord):
+            else:  # the box alone is another one
+                sides = _other_sides(item, self.objects[self.positions[item.object_id]])
+                self.extra[f"/relations/{index // 2}/{ENDS[index % 2]}"] = sides
+        if is_odd:
             for index, row in enumerate(rows):
                 place = source.place.at(f".relationships[{index}]")
                 self.extra |= place.rest(f"/relations/{index}", rest_of_row(row, self.form), ())
@@ -226,14 +237,7 @@ class Joined:
         if item.object_id != owner.object_id:
             more["object_id"] = item.object_id
         if item.x is not None:
-            if item.x != owner.x:
-                more["x"] = item.x
-            if item.y != owner.y:
-                more["y"] = item.y
-            if item.w != owner.w:
-                more["w"] = item.w
-            if item.h != owner.h:
-                more["h"] = item.h
+            more |= _other_sides(item, owner)
         names, theirs = names_of(item), names_of(owner)
         if names != theirs and names != theirs[: len(names)]:
             entry = raw(item)
@@ -265,11 +269,29 @@ def _nameless(source: Sourced, where: str) -> SgevalError:
     return source.place.at(f".{where}.names").fault("a list of texts")
 
 
-def _said(item: Mention) -> tuple[Any, ...]:
-    """What most ends repeat of their object, to see it at one glance."""
-    names = item.names
-    name = item.name if names is UNSET else names[0] if len(names) == 1 else None
-    return item.x, item.y, item.w, item.h, None if name is UNSET else name, item.synsets, UNSET, UNSET
+def _said(objects: list[Mention]) -> dict[int, tuple[Any, ...]]:
+    """By id, what most ends repeat of their object, to see it at one glance. Of a repeated id the first object counts."""
+    said = {}
+    for item in reversed(objects):
+        names = item.names
+        name = item.name if names is UNSET else names[0] if len(names) == 1 else None
+        name = None if name is UNSET else name
+        said[item.object_id] = item.x, item.y, item.w, item.h, name, item.synsets, UNSET, UNSET
+    return said
+
+
+def _other_sides(item: Mention, owner: Mention) -> dict[str, Any]:
+    """The sides of a mention's box that are not those of its object."""
+    sides: dict[str, Any] = {}
+    if item.x != owner.x:
+        sides["x"] = item.x
+    if item.y != owner.y:
+        sides["y"] = item.y
+    if item.w != owner.w:
+        sides["w"] = item.w
+    if item.h != owner.h:
+        sides["h"] = item.h
+    return sides
 
 
 def box_of(item: Mention) -> Box | None:

@@ -169,7 +169,8 @@ def rest_of_row(row: Row, form: Form) -> dict[str, Any]:
     if not isinstance(row, OddRow):
         return {}
     known = {"predicate", "synsets", "subject", "object", _first_key(row.raw, form.relation_id)}
-    return {key: value for key, value in row.raw.items() if key not in known}
+    rest = {key: value for key, value in row.raw.items() if key not in known}
+    return rest if row.raw["predicate"] is not None else rest | {"predicate": None}
 
 
 def rest_of_record(record: Record, used: str, form: Form) -> dict[str, Any]:
