@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 import typer
@@ -16,6 +17,7 @@ from sgeval.cli.app import app
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
 
+ROOT = Path(__file__).resolve().parent.parent
 # Tables 1 and 3 to 5 are typed again in test_protocol_audit.py, which reads them from the specs too.
 TABLE_6 = [
     ("Visual Genome", "RLIPv2", 108_077, 1_987_331, 36_515),
@@ -55,6 +57,14 @@ class TestPublished:
             *(f"paper1_table{number}" for number in (1, 3, 4, 5, 6, 7)),
             *(f"svg2_table{number}" for number in (2, 9, 12)),
         ]
+
+    def test_the_metrics_card_quotes_them(self):
+        text = (ROOT / "metrics/relclipscore/README.md").read_text(encoding="utf-8")
+        for table in ("paper1_table3", "paper1_table7"):
+            for row in published(table):
+                assert f"{row['score']:.2f} / {row['clip']:.2f} / {row['siglip']:.2f}" in text
+        assert ", ".join(f"{row['ref']:.2f}" for row in published("paper1_table3")) in text
+        assert ", ".join(f"{row['precision']:.2f}" for row in published("paper1_table3")) in text
 
     def test_unknown_name(self):
         with pytest.raises(SgevalError, match=r"table: expected one of .*did you mean \"paper1_table1\""):
