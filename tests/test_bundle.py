@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
 import datasets
+import huggingface_hub
 import pytest
 import yaml
 from bundle_kit import copy_of, faults_of, swap
@@ -170,9 +172,20 @@ class TestCheck:
             ("specs/ssg_value.yaml", "split: test", "split: dev", "split: expected one of test"),
             ("specs/svg2_table2.yaml", "65.5", "sixty", "rows[3].object_svg2_test: expected a percentage"),
             ("data/psg/test.jsonl", '"published": 2186', '"published": 2177', "published: expected 2186, got 2177"),
-            ("data/psg/test.jsonl", '"ids": null', '"ids": ["1"]', "data/psg/test.jsonl: ids: expected None"),
+            ("data/psg/test.jsonl", '"ids": null', '"ids": ["1"]', "data/psg/test.jsonl: ids: expected none"),
             ("data/psg/test.jsonl", "repository is under the MIT", "files are under the MIT", "licence: expected"),
             ("data/demo/test.jsonl", '"scene_040"', '"scene_041"', "ids: expected 40 with the digest f6388ad82e0c"),
+            ("data/demo/test.jsonl", '"image_id": "scene_001"', '"image_id": 1', "ids: expected a list of texts"),
+            ("data/demo/test.jsonl", '{"image_id": "scene_001"', '{"image_id" "scene_001"', "data/demo/test.jsonl"),
+            (
+                "data/psg/test.jsonl",
+                "{",
+                "{}\n{",
+                "data/psg/test.jsonl: expected one row of keys and values, got 2 rows",
+            ),
+            ("specs/paper1_table1.yaml", "printed: Prec", "printed: Recall", "columns: expected"),
+            ("specs/paper1_table1.yaml", "2509.01209, Table 1", "2509.01209, Table 9", "source: expected"),
+            ("specs/psg_relclipscore.yaml", "negclip-b32", "clip-l14", "settings: expected"),
         ],
     )
     def test_named(self, bundle, name, old, new, words):
@@ -202,6 +215,25 @@ class TestCheck:
             "configs: psg: expected the file data/psg/test.jsonl, found none",
         ):
             assert words in faults
+
+    def test_a_row_that_is_gone(self, bundle):
+        swap(bundle, "specs/paper1_table5.yaml", "  - [distant no, LLaVA-OneVision 7B, 22.98, 45.65, 3.70]\n", "")
+        assert "number of rows: expected 4, as published (arXiv 2509.01209, Table 5), got 3" in faults_of(bundle)
+
+    def test_pipes_are_not_waited_for(self, bundle):
+        for name in ("specs/psg_theta.yaml", "data/psg/test.jsonl", "README.md", "eval.yaml"):
+            (bundle / name).unlink()
+            os.mkfifo(bundle / name)
+        faults = faults_of(bundle)
+        assert faults.count("expected a regular file, got a link or something else") == 4
+
+    def test_a_long_card(self, bundle):
+        (bundle / CARD).write_text("| " + "x" * 5_000_000 + " |\n")
+        assert "README.md: expected at most" in faults_of(bundle)
+
+    def test_the_hubs_own_reader_takes_the_card(self):
+        found = huggingface_hub.DatasetCard.load(shelf() / CARD).data
+        assert (found.license, found.language, found.configs[0]["config_name"]) == ("other", ["en"], "demo")
 
     def test_a_text_of_ones_own_may_be_added(self, bundle):
         text = (bundle / CARD).read_text(encoding="utf-8") + "\n## Thanks\n\nTo all.\n"

@@ -32,6 +32,7 @@ from sgeval.situation import Options as RoleOptions
 from sgeval.situation import graphs_of_rows, score_rows
 from sgeval.temporal import Options as TemporalOptions
 
+pytestmark = pytest.mark.filterwarnings("ignore:results name ORG")
 HOSTILE = (
     "a\nb: !!python/object/apply:os.system ['true']",
     "- x\n- dataset: {id: evil/evil, task_id: t}\n  value: 100",
@@ -119,6 +120,11 @@ class TestOneNumber:
         )
         assert parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8"))) == entries
 
+    def test_org_is_told(self, demo, tmp_path):
+        assert "ORG stands for" in command("results", demo / "good", "--out", tmp_path / "a").stderr
+        done = command("results", demo / "good", "--out", tmp_path / "b", "--repo", "me/scenes", "--json")
+        assert "ORG" not in done.stderr and json.loads(done.stdout)[0]["dataset_id"] == "me/scenes"
+
     def test_same_bytes_again(self, demo, tmp_path):
         for name in ("a", "b"):
             assert command("results", demo / "good", "--out", tmp_path / name).exit_code == 0
@@ -175,7 +181,9 @@ class TestRefused:
         scoring = score(rows[0], images=SCENES / "images", references=rows[1], model="demo", options=Options())
         write_run(tmp_path, "part", scoring, {})
         run = read_run(tmp_path)
-        with pytest.raises(SgevalError, match="expected the 40 ids of demo/test-40-f6388ad82e0c, got 39, not the same"):
+        with pytest.raises(
+            SgevalError, match=r"the 40 ids of demo/test-40-f6388ad82e0c, got others: 1 missing \(\"scene_040\"\)$"
+        ):
             entry_of(run, TASK, bundle)
         with pytest.raises(SgevalError, match=r"expected a run that fits one that is over its ids .*--task"):
             write_results([run], tmp_path, shelf())
@@ -191,6 +199,12 @@ class TestRefused:
         task = next(task for task in tasks() if task.id == "psg_theta")
         with pytest.raises(SgevalError, match="expected a run of theta, got one of relclipscore"):
             entry_of(good, task, bundle)
+
+    def test_a_bundle_whose_ids_were_changed(self, good, tmp_path):
+        folder = copy_of(tmp_path / "b")
+        swap(folder, "data/demo/test.jsonl", '"scene_040"', '"scene_041"')
+        with pytest.raises(SgevalError, match="expected the ids of demo/test-40-f6388ad82e0c, got others"):
+            entry_of(good, TASK, read_manifest(folder))
 
     def test_data_that_was_not_at_hand(self, good, bundle):
         task = next(task for task in tasks() if task.id == "psg_relclipscore")

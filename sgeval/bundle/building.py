@@ -21,8 +21,8 @@ from sgeval.bundle.contents import CONFIGS, REPOSITORY
 from sgeval.bundle.specs import SPECS, Table, Task, read_specs, shelf
 from sgeval.bundle.splits import Split, make_split
 from sgeval.demo import SCENES
-from sgeval.errors import SgevalError, one_line, one_of, shown
-from sgeval.files import make_folder
+from sgeval.errors import SgevalError, one_of, shown
+from sgeval.files import check_new_folder, give_name, make_folder
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -44,7 +44,7 @@ def build(
     check_repo(repo)
     for config in data or {}:
         one_of("data", config, [name for name, found in CONFIGS.items() if found.set is not None])
-    _check_target(folder, overwrite)
+    check_new_folder(folder, overwrite, is_bundle, "a bundle")
     faults: list[str] = []
     tasks, tables = read_specs(shelf(), faults)
     if faults:
@@ -58,7 +58,8 @@ def build(
     try:
         _write(work, repo, tasks, tables, splits)
         work.chmod(0o755)
-        _take_name(work, folder, overwrite)
+        check_new_folder(folder, overwrite, is_bundle, "a bundle")
+        give_name(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return splits
@@ -128,33 +129,6 @@ def is_bundle(folder: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(found, dict) and found.get("kind") == KIND
-
-
-def _check_target(folder: Path, overwrite: bool) -> None:
-    if not folder.exists() and not folder.is_symlink():
-        return
-    if not overwrite:
-        raise SgevalError(
-            f"{one_line(str(folder))}: expected a new name, got one that exists; overwrite replaces a bundle"
-        )
-    if folder.is_symlink() or not is_bundle(folder):
-        raise SgevalError(f"{one_line(str(folder))}: expected an earlier bundle to replace, got something else")
-
-
-def _take_name(work: Path, folder: Path, overwrite: bool) -> None:
-    """Give the finished folder its name; an earlier bundle steps aside first."""
-    _check_target(folder, overwrite)
-    if not folder.exists():
-        work.rename(folder)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".replaced", dir=folder.absolute().parent))
-    folder.rename(aside / "old")
-    try:
-        work.rename(folder)
-    except BaseException:
-        (aside / "old").rename(folder)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _put(path: Path, text: str) -> None:

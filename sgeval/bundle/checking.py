@@ -2,26 +2,23 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-import yaml
 
 from sgeval import __version__
 from sgeval.bundle import card
 from sgeval.bundle.building import MANIFEST, file_digest, files_of
 from sgeval.bundle.contents import CONFIGS, METRICS
 from sgeval.bundle.manifests import Manifest, read_manifest
-from sgeval.bundle.results import FOLDER, read_entries
-from sgeval.bundle.specs import Table, Task, read_specs, tables
-from sgeval.bundle.splits import Split, digest, load_words
-from sgeval.bundle.strict_yaml import parse_yaml, read_yaml
+from sgeval.bundle.results import FOLDER, entries_of, read_entries
+from sgeval.bundle.specs import Table, Task, read_specs, tables, tasks
+from sgeval.bundle.splits import Split, digest, ids_of, known_split, row_of
+from sgeval.bundle.strict_yaml import MAX_BYTES, parse_yaml, read_yaml
 from sgeval.errors import SgevalError, one_line, shown
-from sgeval.formats import read_graphs
 from sgeval.hub import path as module_path
 from sgeval.runs import FORMS
-from sgeval.strict_json import read_rows
 
 TEXTS = (".md", ".yaml", ".json", ".jsonl")
 MACHINE_PATH = re.compile(
@@ -30,6 +27,7 @@ MACHINE_PATH = re.compile(
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FRONT = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 EXAMPLE = re.compile(r"```yaml\n(.*?)\n```", re.DOTALL)
+SEEN_LINES = 1_000  # of a card, for the nearest one
 EVAL_KEYS = ("name", "description", "evaluation_framework", "tasks")
 TASK_KEYS = ("id", "config", "split")
 PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
@@ -55,12 +53,12 @@ def check(folder: str | Path) -> list[str]:
             "another version are not compared: build again"
         )
     faults += _files(place, found)
-    tasks, published = read_specs(place, faults)
-    faults += _against_shipped(published)
-    faults += _eval(place, tasks)
+    ranked, published = read_specs(place, faults)
+    faults += _against_shipped(published, ranked)
+    faults += _eval(place, ranked)
     faults += _modules()
     splits = list(_splits(place, found, faults))
-    faults += _card(place, found, tasks, published, splits)
+    faults += _card(place, found, ranked, published, splits)
     faults += _results(place)
     return list(dict.fromkeys(faults))
 
@@ -99,27 +97,40 @@ def _machine_paths(name: str, path: Path) -> Iterator[str]:
             yield f"{name}, line {number}: expected no path of a machine, got {shown(line[hit.start() :].strip(), 40)}"
 
 
-def _against_shipped(found: Sequence[Table]) -> Iterator[str]:
-    """Published tables that are not those of sgeval, number by number."""
+def _against_shipped(found: Sequence[Table], ranked: Sequence[Task]) -> Iterator[str]:
+    """Published tables and ranked numbers that are not those of sgeval, number by number and setting by setting."""
+    own = {task.id: task for task in ranked}
+    for task in tasks():
+        if task.id not in own:
+            yield f"specs/{task.id}.yaml: expected the task, found none"
+            continue
+        yield from _unequal(f"specs/{task.id}.yaml", asdict(task), asdict(own[task.id]), "as shipped")
     here = {table.id: table for table in found}
     for table in tables():
+        place, words = f"specs/{table.id}.yaml", f"as published ({table.source})"
         if table.id not in here:
-            yield f"specs/{table.id}.yaml: expected the published table, found none"
+            yield f"{place}: expected the published table, found none"
             continue
-        pairs = zip(table.records(), here[table.id].records(), strict=False)
-        for at, (expected, got) in enumerate(pairs):
-            for name in dict.fromkeys((*expected, *got)):
-                if expected.get(name) != got.get(name):
-                    yield (
-                        f"specs/{table.id}.yaml: rows[{at}].{one_line(name)}: expected {shown(expected.get(name))}, as "
-                        f"published ({table.source}), got {shown(got.get(name))}"
-                    )
-        if len(table.rows) != len(here[table.id].rows):
-            got_rows = len(here[table.id].rows)
-            yield f"specs/{table.id}.yaml: rows: expected {len(table.rows)}, as published, got {got_rows}"
+        other = here[table.id]
+        yield from _unequal(place, _heads(table), _heads(other), words)
+        for at, (expected, got) in enumerate(zip(table.records(), other.records(), strict=False)):
+            yield from _unequal(f"{place}: rows[{at}]", expected, got, words, ".")
 
 
-def _eval(folder: Path, tasks: Sequence[Task]) -> Iterator[str]:
+def _heads(table: Table) -> dict[str, Any]:
+    columns = [[column.name, column.printed, column.unit] for column in table.columns]
+    return {"source": table.source, "labels": list(table.labels), "columns": columns, "number of rows": len(table.rows)}
+
+
+def _unequal(
+    place: str, expected: Mapping[str, Any], got: Mapping[str, Any], words: str, mark: str = ": "
+) -> Iterator[str]:
+    for name in dict.fromkeys((*expected, *got)):
+        if expected.get(name) != got.get(name):
+            yield f"{place}{mark}{one_line(name)}: expected {shown(expected.get(name))}, {words}, got {shown(got.get(name))}"
+
+
+def _eval(folder: Path, ranked: Sequence[Task]) -> Iterator[str]:
     """`eval.yaml` against its form and the specs."""
     path = folder / card.EVAL
     if not path.is_file():
@@ -142,7 +153,7 @@ def _eval(folder: Path, tasks: Sequence[Task]) -> Iterator[str]:
     if not isinstance(listed, list) or not listed:
         yield f"{card.EVAL}: tasks: expected a list of tasks, got {shown(listed)}"
         return
-    specs = {task.id: task for task in tasks}
+    specs = {task.id: task for task in ranked}
     seen: set[str] = set()
     for at, entry in enumerate(listed):
         place = f"{card.EVAL}: tasks[{at}]"
@@ -179,59 +190,55 @@ def _modules() -> Iterator[str]:
 
 
 def _splits(folder: Path, found: Manifest, faults: list[str]) -> Iterator[Split]:
-    """The splits as their files tell them; what is wrong with one goes to `faults`."""
+    """The splits as they should be; what is wrong with the file of one goes to `faults`."""
     for config, parts in CONFIGS.items():
         for name in parts.splits:
             known = found.split(config, name)
-            licence = "" if parts.found is None else parts.found.licence.words
-            head = (config, name, parts.set or "demo", parts.reader or "default", parts.records(name))
-            split = Split(*head, known.number, known.ids_sha256, None, licence, load_words(config, name))
+            split = replace(known_split(config, name), number=known.number, ids_sha256=known.ids_sha256)
             yield split
             path = folder / split.file
             if not path.is_file():
                 faults.append(f"{split.file}: expected a file, found none")
                 continue
             try:
-                faults += _ids_of(path, split)
+                faults += _split(path, split)
             except SgevalError as fault:
-                faults.append(one_line(str(fault).replace(str(path), split.file)))
+                faults.append(one_line(" ".join(str(fault).replace(str(path), split.file).split())))
 
 
-def _ids_of(path: Path, split: Split) -> Iterator[str]:
-    if CONFIGS[split.config].set is None:
-        ids: Any = [row["image_id"] for row in read_graphs(path)]
-    else:
-        rows = list(read_rows(path))
-        if len(rows) != 1 or not isinstance(rows[0], dict):
-            yield f"{split.file}: expected one row, got {len(rows)}"
-            return
-        for key in ("config", "split", "data_set", "reader", "published", "number", "ids_sha256", "licence", "load"):
-            if rows[0].get(key) != getattr(split, key):
-                yield f"{split.file}: {key}: expected {shown(getattr(split, key))}, got {shown(rows[0].get(key))}"
-        ids = rows[0].get("ids")
+def _split(path: Path, split: Split) -> Iterator[str]:
+    if CONFIGS[split.config].set is not None:
+        row = row_of(path)
+        for key, value in asdict(split).items():
+            if key != "ids" and row.get(key) != value:
+                yield f"{split.file}: {key}: expected {shown(value)}, got {shown(row.get(key))}"
+    ids = ids_of(path, split)
     if ids is None and split.ids_sha256 is None:
         return
     if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
         yield f"{split.file}: ids: expected a list of texts, got {shown(ids, 40)}"
     elif (len(set(ids)), digest(ids)) != (split.number, split.ids_sha256):
+        expected = f"{split.number} with the digest {split.ids_sha256[:12]}" if split.ids_sha256 else "none"
         yield (
-            f"{split.file}: ids: expected {split.number} with the digest {str(split.ids_sha256)[:12]}, as {MANIFEST} says, "
-            f"got {len(set(ids))} with {digest(ids)[:12]}"
+            f"{split.file}: ids: expected {expected}, as {MANIFEST} says, got {len(set(ids))} with the digest "
+            f"{digest(ids)[:12]}"
         )
 
 
 def _card(
-    folder: Path, found: Manifest, tasks: Sequence[Task], published: Sequence[Table], splits: Sequence[Split]
+    folder: Path, found: Manifest, ranked: Sequence[Task], published: Sequence[Table], splits: Sequence[Split]
 ) -> Iterator[str]:
     """The card: its YAML, its tables line by line, its links, its example."""
     path = folder / card.README
     if not path.is_file():
         return
+    if path.stat().st_size > MAX_BYTES:
+        yield f"{card.README}: expected at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}"
+        return
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        yield f"{card.README}: expected UTF-8, got other bytes"
-        return
+        return  # told with the files
     front = FRONT.match(text)
     if front is None:
         yield f"{card.README}: expected YAML between --- lines at the top, found none"
@@ -242,10 +249,11 @@ def _card(
         except SgevalError as fault:
             yield str(fault)
     lines = text.splitlines()
-    if tasks:
-        for line in card.body(found.repo, tasks, published, splits).splitlines():
+    if ranked:
+        for line in card.body(found.repo, ranked, published, splits).splitlines():
             if line.startswith(("|", "#")) and line not in lines:
-                near = get_close_matches(line, [each for each in lines if each[:1] == line[:1]], n=1, cutoff=0.5)
+                alike = [each for each in lines if each[:1] == line[:1] and len(each) < 2 * len(line)]
+                near = get_close_matches(line, alike[:SEEN_LINES], n=1, cutoff=0.5)
                 yield f"{card.README}: expected the line {shown(line, 200)}, got {shown(near[0], 200) if near else 'none'}"
     for target in LINK.findall(text):
         if not target.startswith(("https://", "#")) and not _is_inside(folder, target):
@@ -256,7 +264,7 @@ def _card(
     for example in examples:
         try:
             for entry in read_entries(example, f"{card.README}: example of results"):
-                if tasks and entry.task_id not in [task.id for task in tasks]:
+                if ranked and entry.task_id not in [task.id for task in ranked]:
                     yield f"{card.README}: example of results: expected a task of the bundle, got {shown(entry.task_id)}"
         except SgevalError as fault:
             yield str(fault)
@@ -288,8 +296,6 @@ def _results(folder: Path) -> Iterator[str]:
     for path in sorted((folder / FOLDER).glob("*.yaml")) if (folder / FOLDER).is_dir() else ():
         place = f"{FOLDER}/{one_line(path.name)}"
         try:
-            read_entries(path.read_text(encoding="utf-8"), place)
+            entries_of(read_yaml(path, place), place)
         except SgevalError as fault:
             yield str(fault)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError):
-            yield f"{place}: cannot be read"

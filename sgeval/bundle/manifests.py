@@ -9,6 +9,7 @@ from typing import Any
 from sgeval import strict_json
 from sgeval.bundle.building import FORMAT, KIND, MANIFEST, check_repo
 from sgeval.bundle.contents import CONFIGS
+from sgeval.bundle.splits import digest, ids_of, known_split
 from sgeval.errors import SgevalError, one_line, shown
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -38,6 +39,7 @@ class KnownSplit:
 class Manifest:
     """What a bundle says that it is."""
 
+    folder: Path
     repo: str
     sgeval: str
     splits: tuple[KnownSplit, ...]
@@ -47,6 +49,20 @@ class Manifest:
         """A split; one without a digest where the bundle has none of the name."""
         named = (one for one in self.splits if (one.config, one.split) == (config, split))
         return next(named, KnownSplit(config, split, None, None))
+
+    def ids(self, known: KnownSplit) -> frozenset[str]:
+        """The ids of a split that has a digest, from its file. Raises `SgevalError` where the digest is of others."""
+        split = known_split(known.config, known.split)
+        ids = ids_of(self.folder / split.file, split)
+        if (
+            not isinstance(ids, list)
+            or not all(isinstance(each, str) for each in ids)
+            or digest(ids) != known.ids_sha256
+        ):
+            raise SgevalError(
+                f"{split.file}: expected the ids of {known.name}, got others; `sgeval bundle check` says more"
+            )
+        return frozenset(ids)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -61,7 +77,7 @@ def read_manifest(folder: Path) -> Manifest:
         check_repo(str(whole["repo"]))
         splits = tuple(_split(entry, f"{MANIFEST}: splits[{at}]") for at, entry in enumerate(whole["splits"]))
         files = {name: _digest(value, f"{MANIFEST}: files: {one_line(name)}") for name, value in whole["files"].items()}
-        return Manifest(whole["repo"], str(whole["sgeval"]), splits, files)
+        return Manifest(folder, whole["repo"], str(whole["sgeval"]), splits, files)
     except (KeyError, TypeError, AttributeError) as fault:
         raise SgevalError(
             f"{MANIFEST}: expected the manifest of a bundle, got another form ({one_line(str(fault))})"

@@ -1,16 +1,18 @@
 """What runs earned in a bundle, as the `.eval_results/*.yaml` that the Hub reads from a model's repository."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import yaml
 
 from sgeval import comparison
 from sgeval.bundle.building import check_repo
+from sgeval.bundle.contents import REPOSITORY
 from sgeval.bundle.manifests import Manifest, read_manifest
 from sgeval.bundle.specs import Task, read_specs
 from sgeval.bundle.splits import digest
@@ -77,11 +79,8 @@ def entry_of(
             f"{place}: expected a bundle that knows the ids of {task.config}/{task.split}, got one built without the data; "
             f"build it with --data {task.config}=FOLDER"
         )
-    ids = comparison.units(run)
-    if digest(ids) != split.ids_sha256:
-        raise SgevalError(
-            f"{place}: expected the {split.number:,} ids of {split.name}, got {len(ids):,}, not the same ones"
-        )
+    if words := _other_ids(comparison.units(run), bundle.ids(split)):
+        raise SgevalError(f"{place}: expected the {split.number:,} ids of {split.name}, got others: {words}")
     if parts := differing(run, task, bundle.sgeval):
         words = "; ".join(f"{name}: expected {there or 'none'}, got {here or 'none'}" for name, there, here in parts)
         raise SgevalError(f"{place}: another protocol: {one_line(words)}")
@@ -104,6 +103,16 @@ def entry_of(
         source_name=None if source_name is None else one_line(cut(source_name)),
         notes=notes,
     )
+
+
+def _other_ids(here: frozenset[str], there: frozenset[str]) -> str:
+    """Which ids are missing or too many, some of them by name; empty where they are the same."""
+    words = []
+    for what, ids in (("missing", there - here), ("unknown", here - there)):
+        if ids:
+            some = ", ".join(map(shown, sorted(ids)[: comparison.SHOWN_IDS]))
+            words.append(f"{len(ids):,} {what} ({some}{', …' if len(ids) > comparison.SHOWN_IDS else ''})")
+    return " and ".join(words)
 
 
 def task_for(run: Run, tasks: Sequence[Task], bundle: Manifest, name: str | None = None) -> Task:
@@ -148,6 +157,10 @@ def write_results(
     folder = Path(bundle)
     faults: list[str] = []
     found, (tasks, _) = read_manifest(folder), read_specs(folder, faults)
+    if (repo or found.repo) == REPOSITORY:
+        warnings.warn(
+            f"results name {REPOSITORY}, where ORG stands for who pushed the bundle; say it with --repo", stacklevel=2
+        )
     if faults:
         raise SgevalError(f"{one_line(str(folder))}: {faults[0]}; `sgeval bundle check` lists all")
     entries = [entry_of(run, task_for(run, tasks, found, task), found, repo=repo, **more) for run in runs]
@@ -169,9 +182,13 @@ def write_results(
 
 def read_entries(text: str, place: str) -> "list[EvalResultEntry]":
     """The entries of an `.eval_results` file. Raises `SgevalError` for what `huggingface_hub` does not take."""
+    return entries_of(parse_yaml(text, place), place)
+
+
+def entries_of(value: Any, place: str) -> "list[EvalResultEntry]":
+    """The same of a file that is parsed."""
     from huggingface_hub import parse_eval_result_entries
 
-    value = parse_yaml(text, place)
     if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):
         raise SgevalError(f"{place}: expected a list of results, got {shown(value)}")
     try:

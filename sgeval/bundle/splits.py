@@ -6,17 +6,18 @@ A result belongs to a split only when its run is over exactly these ids, whateve
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sgeval.bundle.contents import CONFIGS
+from sgeval.bundle.contents import CONFIGS, OWN_LICENCE
 from sgeval.data import reading
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError, one_line
 from sgeval.formats import read_graphs
 from sgeval.progress import bar
 from sgeval.situation import rows_of_graphs
+from sgeval.strict_json import read_rows
 
 DATA = "data"
 
@@ -59,34 +60,39 @@ def digest(ids: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{one_line(each)}\n" for each in sorted(set(ids))).encode()).hexdigest()
 
 
-def make_split(config: str, split: str, folder: Path | None) -> Split:
-    """A split of a config; its ids are read from the folder of the data set, or are those of the demo scenes.
-
-    Raises `SgevalError` where a folder does not hold the data set, or not this split of it.
-    """
+def known_split(config: str, split: str) -> Split:
+    """A split without its ids: what is known of it without the data."""
     found = CONFIGS[config]
-    ids: tuple[str, ...] | None = None
-    if found.set is None:
-        ids = tuple(graph["image_id"] for graph in demo_rows())
-    elif folder is not None:
-        records = reading.read(found.set, folder, found.reader, split)
-        ids = tuple(dict.fromkeys(_ids(found.set, bar(records, f"{config} {split}", "record"))))
-        if not ids:
-            raise SgevalError(f"{config}: expected records of the split {split} in {folder}, got none")
-    known = None if ids is None else (len(set(ids)), digest(ids))
-    licence = "Apache-2.0" if found.found is None else found.found.licence.words
     return Split(
         config,
         split,
         found.set or "demo",
         found.reader or "default",
         found.records(split),
-        known[0] if known else None,
-        known[1] if known else None,
-        ids,
-        licence,
+        None,
+        None,
+        None,
+        OWN_LICENCE if found.found is None else found.found.licence.words,
         load_words(config, split),
     )
+
+
+def make_split(config: str, split: str, folder: Path | None) -> Split:
+    """A split of a config; its ids are read from the folder of the data set, or are those of the demo scenes.
+
+    Raises `SgevalError` where a folder does not hold the data set, or not this split of it.
+    """
+    found = CONFIGS[config]
+    if found.set is None:
+        ids = tuple(graph["image_id"] for graph in read_graphs(SCENES / "references.jsonl"))
+    elif folder is not None:
+        records = reading.read(found.set, folder, found.reader, split)
+        ids = tuple(dict.fromkeys(_ids(found.set, bar(records, f"{config} {split}", "record"))))
+    else:
+        return known_split(config, split)
+    if not ids:
+        raise SgevalError(f"{config}: expected records of the split {split} in {folder}, got none")
+    return replace(known_split(config, split), number=len(set(ids)), ids_sha256=digest(ids), ids=ids)
 
 
 def _ids(name: str, records: Iterable[Any]) -> Iterable[str]:
@@ -105,6 +111,16 @@ def load_words(config: str, split: str) -> str:
     return f'sgeval.load_dataset("{found.set}", "{found.reader}", data_dir="{found.place}", split="{split}")'
 
 
-def demo_rows() -> list[dict[str, Any]]:
-    """The annotated demo scenes."""
-    return list(read_graphs(SCENES / "references.jsonl"))
+def ids_of(path: Path, split: Split) -> Any:
+    """What the file of a split says its ids are: a list of texts, null, or whatever a stranger put there."""
+    if CONFIGS[split.config].set is None:
+        return [row.get("image_id") if isinstance(row, dict) else None for row in read_graphs(path)]
+    return row_of(path).get("ids")
+
+
+def row_of(path: Path) -> dict[str, Any]:
+    """The one row of a split's file, that of `demo` aside."""
+    rows = list(read_rows(path))
+    if len(rows) != 1 or not isinstance(rows[0], dict):
+        raise SgevalError(f"{path}: expected one row of keys and values, got {len(rows)} rows")
+    return rows[0]

@@ -66,6 +66,8 @@ def parse_yaml(text: str, place: str) -> Any:
 def read_yaml(path: Path, place: str | None = None) -> Any:
     """Parse a file; `place` is what messages call it."""
     place = place or str(path)
+    if not path.is_file():
+        raise SgevalError(f"{place}: expected a regular file, found none")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise SgevalError(f"{place}: expected at most {MAX_BYTES:,} bytes of YAML, got {path.stat().st_size:,}")

@@ -187,7 +187,7 @@ def commands(
     from sgeval.bundle import tables, tasks
     from sgeval.errors import one_of
 
-    titles = {each.id: each.title for each in (*tasks(), *tables())}
+    titles = {task.id: task.title for task in tasks()} | {table.id: table.title for table in tables()}
     lines = {task.id: [task.command()] for task in tasks()} | {table.id: list(table.commands()) for table in tables()}
     if spec is None:
         for name, title in titles.items():
