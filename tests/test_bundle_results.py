@@ -120,6 +120,7 @@ class TestOneNumber:
         )
         assert parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8"))) == entries
 
+    @pytest.mark.filterwarnings("always:results name ORG")
     def test_org_is_told(self, demo, tmp_path):
         assert "ORG stands for" in command("results", demo / "good", "--out", tmp_path / "a").stderr
         done = command("results", demo / "good", "--out", tmp_path / "b", "--repo", "me/scenes", "--json")
