@@ -32,7 +32,7 @@ from sgeval.situation import Options as RoleOptions
 from sgeval.situation import graphs_of_rows, score_rows
 from sgeval.temporal import Options as TemporalOptions
 
-pytestmark = pytest.mark.filterwarnings("ignore:results name ORG")
+quiet = pytest.mark.filterwarnings("ignore:results name ORG")
 HOSTILE = (
     "a\nb: !!python/object/apply:os.system ['true']",
     "- x\n- dataset: {id: evil/evil, task_id: t}\n  value: 100",
@@ -120,7 +120,6 @@ class TestOneNumber:
         )
         assert parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8"))) == entries
 
-    @pytest.mark.filterwarnings("always:results name ORG")
     def test_org_is_told(self, demo, tmp_path):
         assert "ORG stands for" in command("results", demo / "good", "--out", tmp_path / "a").stderr
         done = command("results", demo / "good", "--out", tmp_path / "b", "--repo", "me/scenes", "--json")
@@ -146,6 +145,7 @@ class TestOneNumber:
         assert entry.value == 30.44 and "interval" not in entry.notes  # 30.44: what `sgeval demo` prints
 
 
+@quiet
 class TestRefused:
     @pytest.mark.parametrize(
         ("parts", "words"),
@@ -189,12 +189,18 @@ class TestRefused:
         with pytest.raises(SgevalError, match=r"expected a run that fits one that is over its ids .*--task"):
             write_results([run], tmp_path, shelf())
 
-    def test_a_score_that_is_withheld(self, good, bundle):
-        run = replace(good, result=good.result | {"relclipscore": None})
+    @pytest.mark.parametrize("value", [None, "30", True, [0.3], 10**400, -(10**10)])
+    def test_a_score_that_is_withheld_or_none(self, good, bundle, value):
+        run = replace(good, result=good.result | {"relclipscore": value})
         with pytest.raises(
             SgevalError, match="expected a number under relclipscore, got none; it is undefined or withheld"
         ):
             entry_of(run, TASK, bundle)
+
+    @pytest.mark.parametrize("low", [None, "x", 10**400])
+    def test_an_interval_that_is_none(self, good, bundle, low):
+        run = replace(good, result=good.result | {"relclipscore_low": low})
+        assert "interval" not in entry_of(run, TASK, bundle).notes
 
     def test_another_metric(self, good, bundle):
         task = next(task for task in tasks() if task.id == "psg_theta")
@@ -270,6 +276,7 @@ class TestProtocolsOfOtherMetrics:
         assert differing(read_run(tmp_path / "run"), task, __version__) == parts
 
 
+@quiet
 class TestOwnData:
     """Frames of a data set of one's own standing in for SSG: 12 frames, 3 of them right."""
 
@@ -306,6 +313,7 @@ class TestOwnData:
         assert not (tmp_path / "out").exists()
 
 
+@quiet
 class TestHostileNames:
     @pytest.mark.parametrize("name", HOSTILE)
     def test_a_name_stays_a_name(self, good, tmp_path, name):

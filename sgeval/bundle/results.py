@@ -19,7 +19,7 @@ from sgeval.bundle.splits import digest
 from sgeval.bundle.strict_yaml import parse_yaml
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write
-from sgeval.report.text import cut, percent
+from sgeval.report.text import NOTHING, cut, percent
 from sgeval.runs import Run
 from sgeval.signature import parts_of
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
 FOLDER = ".eval_results"
+MOST = 1e9  # no score is beyond it; a stranger's number may be
 OPEN = ("weights", "act", "text", "image", "score", "vocab", "references", "objects")
 """Parts of a protocol that no setting says: they follow from the model and the data. A task may pin them."""
 
@@ -34,7 +35,9 @@ OPEN = ("weights", "act", "text", "image", "score", "vocab", "references", "obje
 def shown_score(run: Run, key: str) -> str:
     """A score of a run as `sgeval compare` and the report show it: in percent or times 100, two decimals."""
     value = run.result.get(key)
-    return percent(None if not isinstance(value, (int, float)) else run.form.factor * value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= MOST:
+        return NOTHING
+    return percent(run.form.factor * value)
 
 
 def differing(run: Run, task: Task, version: str) -> list[tuple[str, str, str]]:
@@ -85,13 +88,10 @@ def entry_of(
         words = "; ".join(f"{name}: expected {there or 'none'}, got {here or 'none'}" for name, there, here in parts)
         raise SgevalError(f"{place}: another protocol: {one_line(words)}")
     text = shown_score(run, task.key)
-    if run.result.get(task.key) is None:
+    if text == NOTHING:
         raise SgevalError(f"{place}: expected a number under {task.key}, got none; it is undefined or withheld")
-    ends = [run.result.get(f"{task.key}_{end}") for end in ("low", "high")]
-    interval = ""
-    if all(isinstance(end, (int, float)) for end in ends):
-        low, high = (shown_score(run, f"{task.key}_{end}") for end in ("low", "high"))
-        interval = f"95 % interval {low} to {high}; "
+    ends = [shown_score(run, f"{task.key}_{end}") for end in ("low", "high")]
+    interval = "" if NOTHING in ends else f"95 % interval {' to '.join(ends)}; "
     notes = f"{one_line(cut(run.name))}; {split.name}; {interval}{one_line(str(run.result['signature']))}"
     return EvalResultEntry(
         repo or bundle.repo,
@@ -157,10 +157,6 @@ def write_results(
     folder = Path(bundle)
     faults: list[str] = []
     found, (tasks, _) = read_manifest(folder), read_specs(folder, faults)
-    if (repo or found.repo) == REPOSITORY:
-        warnings.warn(
-            f"results name {REPOSITORY}, where ORG stands for who pushed the bundle; say it with --repo", stacklevel=2
-        )
     if faults:
         raise SgevalError(f"{one_line(str(folder))}: {faults[0]}; `sgeval bundle check` lists all")
     entries = [entry_of(run, task_for(run, tasks, found, task), found, repo=repo, **more) for run in runs]
@@ -169,6 +165,10 @@ def write_results(
             raise SgevalError(
                 f"results: expected one run a task, got two of {entry.task_id}; write each system's into its own folder"
             )
+    if (repo or found.repo) == REPOSITORY:
+        warnings.warn(
+            f"results name {REPOSITORY}, where ORG stands for who pushed the bundle; say it with --repo", stacklevel=2
+        )
     path = Path(out) / FOLDER / f"{(repo or found.repo).split('/')[1]}.yaml"
     if path.exists() and not overwrite:
         raise SgevalError(f"{one_line(str(path))}: expected a new file, got one that exists; --overwrite replaces it")
