@@ -98,8 +98,12 @@ def body(repo: str, tasks: Sequence[Task], tables: Sequence[Table], splits: Sequ
         "## How to submit",
         "Results live in the repository of the model, in `.eval_results/`. sgeval writes the file from the run, refuses a "
         "run of another protocol or over other ids, and names the part that differs:",
-        _block("bash", f"sgeval bundle results runs/mine --bundle . --repo {repo} --out my-model/"),
-        "It looks like this (a made-up number); upload it to your model, or open a pull request there:",
+        _block(
+            "bash",
+            f"sgeval bundle results runs/mine --bundle . --repo {repo} --out my-model/\n"
+            "hf upload ME/MY-MODEL my-model/ . --create-pr",
+        ),
+        "It looks like this (a made-up number):",
         _block("yaml", _example(repo, demo or tasks[0])),
         "## Published numbers",
         "As printed, in percent unless a count. The specs hold them as data, with the settings of the runs that come close. "
