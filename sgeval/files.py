@@ -2,14 +2,15 @@
 
 import errno
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import IO
 
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, one_line
 
 
 @contextmanager
@@ -54,6 +55,32 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+
+
+def check_new_folder(folder: Path, overwrite: bool, is_ours: Callable[[Path], bool], what: str) -> None:
+    """Raise `SgevalError` unless the name is free or, with `overwrite`, that of a folder of ours; `what` is such a one."""
+    place = one_line(str(folder))
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not overwrite:
+        raise SgevalError(f"{place}: expected a new name, got one that exists; overwrite replaces {what}")
+    if folder.is_symlink() or not is_ours(folder):
+        raise SgevalError(f"{place}: expected an earlier {what.split()[-1]} to replace, got something else")
+
+
+def give_name(work: Path, folder: Path) -> None:
+    """Give a finished folder its name. One that has the name steps aside first, and is removed after."""
+    if not folder.exists():
+        work.rename(folder)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".replaced", dir=folder.absolute().parent))
+    folder.rename(aside / "old")
+    try:
+        work.rename(folder)
+    except BaseException:
+        (aside / "old").rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def set_aside(path: Path) -> str:

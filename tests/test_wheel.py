@@ -53,6 +53,12 @@ NEEDED = (
     "sgeval/report/role_values.html",
     "sgeval/judges/prompt-1.txt",
     "sgeval/benchmarks/demo_model/train.py",
+    *(
+        f"sgeval/benchmarks/sgeval_bundle/{name}"
+        for name in ("README.md", "eval.yaml", "manifest.json", "specs/paper1_table1.yaml", "data/demo/test.jsonl")
+    ),
+    "sgeval/benchmarks/sgeval_bundle/data/psg/test.jsonl",
+    "sgeval/benchmarks/sgeval_bundle/data/demo/images/scene_001.jpg",
     *(f"sgeval/datasets_scripts/{name}/{name}_builder.py" for name in SETS),
     *(f"sgeval/datasets_scripts/{name}/README.md" for name in SETS),
 )
@@ -109,6 +115,8 @@ assert graphs.compute(predictions=[video], references=[video], judge="wordnet")[
 from sgeval.hub.rows import builder_class
 import inspect
 assert inspect.getfile(builder_class("psg")).startswith(sys.argv[1])
+from sgeval.bundle import check, shelf
+assert str(shelf()).startswith(sys.argv[1]) and check(shelf()) == []
 print("same", module["n_relations"])
 """
 

@@ -10,6 +10,7 @@ import typer
 
 from sgeval import __version__
 from sgeval.cli import flags, score
+from sgeval.cli.bundle import bundle_app
 from sgeval.cli.compare import compare
 from sgeval.cli.data import data_app
 from sgeval.cli.ending import BAD_INPUT, INTERRUPTED, ends_well, print_json, say
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(score.app, name="score")
 app.add_typer(data_app, name="data")
 app.add_typer(judge_app, name="judge")
+app.add_typer(bundle_app, name="bundle")
 app.command()(compare)
 
 

@@ -26,7 +26,7 @@ from sgeval.clips import has_pyav
 from sgeval.data import reading
 from sgeval.data.ids import ids_hash
 from sgeval.errors import SgevalError, one_line, shown
-from sgeval.files import make_folder
+from sgeval.files import check_new_folder, give_name, make_folder
 from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options
 from sgeval.hub.card import MARK, PAIRS, Size, card_text
 from sgeval.hub.rows import RowMaker, tables_of
@@ -117,7 +117,8 @@ def export(
         _put(work / "classes.json", json.dumps(lists, ensure_ascii=False, indent=1) + "\n")
         _put(work / "README.md", card_text(name, made, splits, with_pairs))
         work.chmod(0o755)
-        _take_name(work, folder, overwrite)
+        check_target(folder, overwrite)
+        give_name(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if broken:
@@ -196,14 +197,7 @@ class _Writer:
 
 def check_target(folder: Path, overwrite: bool) -> None:
     """Raise `SgevalError` where something stands in the way of an export."""
-    if not folder.exists() and not folder.is_symlink():
-        return
-    if not overwrite:
-        raise SgevalError(
-            f"{one_line(str(folder))}: expected a new name, got one that exists; overwrite replaces an export"
-        )
-    if folder.is_symlink() or not is_export(folder):
-        raise SgevalError(f"{one_line(str(folder))}: expected an earlier export to replace, got something else")
+    check_new_folder(folder, overwrite, is_export, "an export")
 
 
 def is_export(folder: Path) -> bool:
@@ -216,22 +210,6 @@ def is_export(folder: Path) -> bool:
 
 def _put(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
-
-
-def _take_name(work: Path, folder: Path, overwrite: bool) -> None:
-    """Give the finished folder its name. An earlier export steps aside first and is removed after."""
-    check_target(folder, overwrite)
-    if not folder.exists():
-        work.rename(folder)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".replaced", dir=folder.absolute().parent))
-    folder.rename(aside / "old")
-    try:
-        work.rename(folder)
-    except BaseException:
-        (aside / "old").rename(folder)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def push(folder: str | Path, repo_id: str, *, private: bool = True, token: str | None = None) -> str:

@@ -1,0 +1,301 @@
+"""What is wrong with a bundle: every fault at once, nothing executed, nothing downloaded."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sgeval import __version__
+from sgeval.bundle import card
+from sgeval.bundle.building import MANIFEST, file_digest, files_of
+from sgeval.bundle.contents import CONFIGS, METRICS
+from sgeval.bundle.manifests import Manifest, read_manifest
+from sgeval.bundle.results import FOLDER, entries_of, read_entries
+from sgeval.bundle.specs import Table, Task, read_specs, tables, tasks
+from sgeval.bundle.splits import Split, digest, ids_of, known_split, row_of
+from sgeval.bundle.strict_yaml import MAX_BYTES, parse_yaml, read_yaml
+from sgeval.errors import SgevalError, one_line, shown
+from sgeval.hub import path as module_path
+from sgeval.runs import FORMS
+
+TEXTS = (".md", ".yaml", ".json", ".jsonl")
+MACHINE_PATH = re.compile(
+    r"""(?:^|[\s"'(=:\[])(?:/(?:home|root|Users|tmp|mnt|work|data|opt|var)/|[A-Za-z]:\\|~/|file://)"""
+)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FRONT = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
+EXAMPLE = re.compile(r"```yaml\n(.*?)\n```", re.DOTALL)
+SEEN_LINES = 1_000  # of a card, for the nearest one
+EVAL_KEYS = ("name", "description", "evaluation_framework", "tasks")
+TASK_KEYS = ("id", "config", "split")
+PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
+
+
+def check(folder: str | Path) -> list[str]:
+    """The faults of a bundle, in words: place, what was expected, what is there. Empty where it is well.
+
+    Looked at: the manifest and its digests; specs and their numbers, against those that ship with sgeval; `eval.yaml`, with
+    config, split and spec of each task; the card's YAML, its files, tables, licences and links; the table of metrics
+    against the modules; ids against their digest; result entries, by `huggingface_hub`; paths of somebody's machine.
+
+    Raises `SgevalError` where the folder is no bundle at all.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise SgevalError(f"{one_line(str(place))}: expected the folder of a bundle, found none")
+    found = read_manifest(place)
+    faults: list[str] = []
+    if found.sgeval != __version__:
+        faults.append(
+            f"{MANIFEST}: sgeval: expected {__version__}, which is installed, got {one_line(found.sgeval)}; the numbers of "
+            "another version are not compared: build again"
+        )
+    faults += _files(place, found)
+    ranked, published = read_specs(place, faults)
+    faults += _against_shipped(published, ranked)
+    faults += _eval(place, ranked)
+    faults += _modules()
+    splits = list(_splits(place, found, faults))
+    faults += _card(place, found, ranked, published, splits)
+    faults += _results(place)
+    return list(dict.fromkeys(faults))
+
+
+def _files(folder: Path, found: Manifest) -> Iterator[str]:
+    """Files that are missing, strange or changed, and texts that name a place on a machine."""
+    here = files_of(folder)
+    for name in here:
+        path = folder / name
+        if path.is_symlink() or not path.is_file():
+            yield f"{one_line(name)}: expected a regular file, got a link or something else"
+            continue
+        if name not in found.files and not _is_free(name):
+            yield f"{one_line(name)}: expected a file of {MANIFEST}, got one that is not in it"
+        elif name in found.files and (got := file_digest(path)) != found.files[name]:
+            yield f"{name}: expected the SHA-256 {found.files[name][:12]}… of {MANIFEST}, got {got[:12]}…"
+        if path.suffix in TEXTS:
+            yield from _machine_paths(name, path)
+    for name in sorted({*found.files, card.README, card.EVAL} - {*here}):
+        yield f"{one_line(name)}: expected a file, found none"
+
+
+def _is_free(name: str) -> bool:
+    """Whether a file may be there that the manifest does not name: card, results, and what the Hub adds."""
+    return name in (card.README, MANIFEST, ".gitattributes", ".gitignore") or PurePosixPath(name).parts[0] == FOLDER
+
+
+def _machine_paths(name: str, path: Path) -> Iterator[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        yield f"{name}: expected UTF-8, got other bytes"
+        return
+    for number, line in enumerate(lines, 1):
+        if hit := MACHINE_PATH.search(line):
+            yield f"{name}, line {number}: expected no path of a machine, got {shown(line[hit.start() :].strip(), 40)}"
+
+
+def _against_shipped(found: Sequence[Table], ranked: Sequence[Task]) -> Iterator[str]:
+    """Published tables and ranked numbers that are not those of sgeval, number by number and setting by setting."""
+    own = {task.id: task for task in ranked}
+    for task in tasks():
+        if task.id not in own:
+            yield f"specs/{task.id}.yaml: expected the task, found none"
+            continue
+        yield from _unequal(f"specs/{task.id}.yaml", asdict(task), asdict(own[task.id]), "as shipped")
+    here = {table.id: table for table in found}
+    for table in tables():
+        place, words = f"specs/{table.id}.yaml", f"as published ({table.source})"
+        if table.id not in here:
+            yield f"{place}: expected the published table, found none"
+            continue
+        other = here[table.id]
+        yield from _unequal(place, _heads(table), _heads(other), words)
+        for at, (expected, got) in enumerate(zip(table.records(), other.records(), strict=False)):
+            yield from _unequal(f"{place}: rows[{at}]", expected, got, words, ".")
+
+
+def _heads(table: Table) -> dict[str, Any]:
+    columns = [[column.name, column.printed, column.unit] for column in table.columns]
+    return {"source": table.source, "labels": list(table.labels), "columns": columns, "number of rows": len(table.rows)}
+
+
+def _unequal(
+    place: str, expected: Mapping[str, Any], got: Mapping[str, Any], words: str, mark: str = ": "
+) -> Iterator[str]:
+    for name in dict.fromkeys((*expected, *got)):
+        if expected.get(name) != got.get(name):
+            yield f"{place}{mark}{one_line(name)}: expected {shown(expected.get(name))}, {words}, got {shown(got.get(name))}"
+
+
+def _eval(folder: Path, ranked: Sequence[Task]) -> Iterator[str]:
+    """`eval.yaml` against its form and the specs."""
+    path = folder / card.EVAL
+    if not path.is_file():
+        return
+    try:
+        value = read_yaml(path, card.EVAL)
+    except SgevalError as fault:
+        yield str(fault)
+        return
+    if not isinstance(value, dict):
+        yield f"{card.EVAL}: expected keys and values, got {shown(value)}"
+        return
+    for key in dict.fromkeys((*EVAL_KEYS, *value)):
+        entry = value.get(key)
+        if key not in EVAL_KEYS:
+            yield f"{card.EVAL}: expected the keys {', '.join(EVAL_KEYS)}, got {shown(key)} too"
+        elif key != "tasks" and (not isinstance(entry, str) or not entry.strip()):
+            yield f"{card.EVAL}: {key}: expected a text, got {shown(entry)}"
+    listed = value.get("tasks")
+    if not isinstance(listed, list) or not listed:
+        yield f"{card.EVAL}: tasks: expected a list of tasks, got {shown(listed)}"
+        return
+    specs = {task.id: task for task in ranked}
+    seen: set[str] = set()
+    for at, entry in enumerate(listed):
+        place = f"{card.EVAL}: tasks[{at}]"
+        if not isinstance(entry, dict) or set(entry) != set(TASK_KEYS):
+            yield f"{place}: expected the keys {', '.join(TASK_KEYS)}, got {shown(entry)}"
+            continue
+        name = entry["id"]
+        if not isinstance(name, str) or not PLAIN_ID.fullmatch(name):
+            yield f"{place}.id: expected a name of letters, digits, _, . and -, got {shown(name)}"
+            continue
+        if name in seen:
+            yield f"{place}.id: expected each id once, got {name} twice"
+        seen.add(name)
+        if name not in specs:
+            yield f"{place}.id: expected a task with a spec, got {name}, which has no specs/{name}.yaml of the kind task"
+            continue
+        for key in ("config", "split"):
+            if entry[key] != getattr(specs[name], key):
+                yield f"{place}.{key}: expected {getattr(specs[name], key)}, as its spec says, got {shown(entry[key])}"
+    for name in specs:
+        if name not in seen:
+            yield f"{card.EVAL}: tasks: expected one for specs/{name}.yaml, found none"
+
+
+def _modules() -> Iterator[str]:
+    """The card's table of metrics against the modules: headline keys, and keys that their cards name."""
+    for module, words in METRICS.items():
+        if words.keys[0] != FORMS[module].headline:
+            yield f"table of metrics: {module}: expected the headline {FORMS[module].headline}, got {words.keys[0]}"
+        text = (Path(module_path(module)) / "README.md").read_text(encoding="utf-8")
+        for key in words.keys:
+            if f"`{key}`" not in text:
+                yield f"table of metrics: {module}: expected a key of its card, got {key}"
+
+
+def _splits(folder: Path, found: Manifest, faults: list[str]) -> Iterator[Split]:
+    """The splits as they should be; what is wrong with the file of one goes to `faults`."""
+    for config, parts in CONFIGS.items():
+        for name in parts.splits:
+            known = found.split(config, name)
+            split = replace(known_split(config, name), number=known.number, ids_sha256=known.ids_sha256)
+            yield split
+            path = folder / split.file
+            if not path.is_file():
+                faults.append(f"{split.file}: expected a file, found none")
+                continue
+            try:
+                faults += _split(path, split)
+            except SgevalError as fault:
+                faults.append(one_line(" ".join(str(fault).replace(str(path), split.file).split())))
+
+
+def _split(path: Path, split: Split) -> Iterator[str]:
+    if CONFIGS[split.config].set is not None:
+        row = row_of(path)
+        for key, value in asdict(split).items():
+            if key != "ids" and row.get(key) != value:
+                yield f"{split.file}: {key}: expected {shown(value)}, got {shown(row.get(key))}"
+    ids = ids_of(path, split)
+    if ids is None and split.ids_sha256 is None:
+        return
+    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
+        yield f"{split.file}: ids: expected a list of texts, got {shown(ids, 40)}"
+    elif (len(set(ids)), digest(ids)) != (split.number, split.ids_sha256):
+        expected = f"{split.number} with the digest {split.ids_sha256[:12]}" if split.ids_sha256 else "none"
+        yield (
+            f"{split.file}: ids: expected {expected}, as {MANIFEST} says, got {len(set(ids))} with the digest "
+            f"{digest(ids)[:12]}"
+        )
+
+
+def _card(
+    folder: Path, found: Manifest, ranked: Sequence[Task], published: Sequence[Table], splits: Sequence[Split]
+) -> Iterator[str]:
+    """The card: its YAML, its tables line by line, its links, its example."""
+    path = folder / card.README
+    if not path.is_file():
+        return
+    if path.stat().st_size > MAX_BYTES:
+        yield f"{card.README}: expected at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}"
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return  # told with the files
+    front = FRONT.match(text)
+    if front is None:
+        yield f"{card.README}: expected YAML between --- lines at the top, found none"
+    else:
+        try:
+            head = parse_yaml(front[1], card.README)
+            yield from _front(head, card.front_matter(found.repo, splits), folder)
+        except SgevalError as fault:
+            yield str(fault)
+    lines = text.splitlines()
+    if ranked:
+        for line in card.body(found.repo, ranked, published, splits).splitlines():
+            if line.startswith(("|", "#")) and line not in lines:
+                alike = [each for each in lines if each[:1] == line[:1] and len(each) < 2 * len(line)]
+                near = get_close_matches(line, alike[:SEEN_LINES], n=1, cutoff=0.5)
+                yield f"{card.README}: expected the line {shown(line, 200)}, got {shown(near[0], 200) if near else 'none'}"
+    for target in LINK.findall(text):
+        if not target.startswith(("https://", "#")) and not _is_inside(folder, target):
+            yield f"{card.README}: expected a link to a file of the bundle or to https://, got {shown(target)}"
+    examples = EXAMPLE.findall(text)
+    if not examples:
+        yield f"{card.README}: expected an example of results as YAML, found none"
+    for example in examples:
+        try:
+            for entry in read_entries(example, f"{card.README}: example of results"):
+                if ranked and entry.task_id not in [task.id for task in ranked]:
+                    yield f"{card.README}: example of results: expected a task of the bundle, got {shown(entry.task_id)}"
+        except SgevalError as fault:
+            yield str(fault)
+
+
+def _is_inside(folder: Path, target: str) -> bool:
+    name = target.split("#")[0]
+    try:
+        return (folder / name).resolve().is_relative_to(folder.resolve()) and (folder / name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _front(head: Any, expected: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    if not isinstance(head, dict):
+        yield f"{card.README}: expected keys and values at the top, got {shown(head)}"
+        return
+    for key, value in expected.items():
+        if head.get(key) != value:
+            yield f"{card.README}: {key}: expected {shown(value, 160)}, got {shown(head.get(key), 160)}"
+    for config in expected["configs"]:
+        for entry in config["data_files"]:
+            if not (folder / entry["path"]).is_file():
+                yield f"{card.README}: configs: {config['config_name']}: expected the file {entry['path']}, found none"
+
+
+def _results(folder: Path) -> Iterator[str]:
+    """Result files that lie in the bundle, as the Hub would take them."""
+    for path in sorted((folder / FOLDER).glob("*.yaml")) if (folder / FOLDER).is_dir() else ():
+        place = f"{FOLDER}/{one_line(path.name)}"
+        try:
+            entries_of(read_yaml(path, place), place)
+        except SgevalError as fault:
+            yield str(fault)
