@@ -16,7 +16,7 @@ from sgeval.validation import parse_graphs
 
 ROOT = Path(__file__).resolve().parent.parent
 README, CARD = ROOT / "README.md", ROOT / "metrics" / "relclipscore" / "README.md"
-SCORING = ROOT / "docs" / "scoring.md"
+SCORING, BOARD = ROOT / "docs" / "scoring.md", ROOT / "docs" / "board.md"
 THETA_CARD = ROOT / "metrics" / "theta" / "README.md"
 N = 4  # scenes
 

@@ -3,7 +3,6 @@
 A result belongs to a split only when its run is over exactly these ids, whatever they were called in a file's name.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +11,9 @@ from typing import Any
 
 from sgeval.bundle.contents import CONFIGS, OWN_LICENCE
 from sgeval.data import reading
+from sgeval.data.ids import ids_hash
 from sgeval.demo import SCENES
-from sgeval.errors import SgevalError, one_line
+from sgeval.errors import SgevalError
 from sgeval.formats import read_graphs
 from sgeval.progress import bar
 from sgeval.situation import rows_of_graphs
@@ -52,12 +52,8 @@ class Split:
 
 
 def digest(ids: Iterable[str]) -> str:
-    """SHA-256 of distinct ids in their order by code point, each followed by a line feed.
-
-    >>> digest(["b", "a"]) == digest(["a", "b"]) == hashlib.sha256(b"a\\nb\\n").hexdigest()
-    True
-    """
-    return hashlib.sha256("".join(f"{one_line(each)}\n" for each in sorted(set(ids))).encode()).hexdigest()
+    """The hash of distinct ids, see `ids_hash`."""
+    return ids_hash(set(ids))
 
 
 def known_split(config: str, split: str) -> Split:
