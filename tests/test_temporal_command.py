@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import sgeval
 from sgeval.cli.app import app
 from sgeval.errors import SgevalError, one_line
+from sgeval.judges.prompt import PROMPT
 from sgeval.readers.pvsg import read_pvsg
 from sgeval.records import write_graphs
 from sgeval.report import render_ranking, render_report, words
@@ -142,7 +143,8 @@ class TestLanguageModels:
             run = read_run(tmp_path / "run")
             accepts = right("object", "dog", "cat") != "mismatch"
             assert run.result["object_accuracy"] == (100 if accepts else 75)
-            assert "judge: judged 2, calls 2" in first.stderr and run.result["judge"].startswith("local/x@127.0.0.1")
+            assert "judge: judged 2, calls 2" in first.stderr
+            assert run.result["judge"].startswith(f"local/x@{fake.url} ")
             before = (tmp_path / "run" / "results.json").read_bytes()
             assert command(*asked(fake), "--bootstrap", 0, "--overwrite").exit_code == 0
             assert fake.calls == 2 and (tmp_path / "run" / "results.json").read_bytes() == before
@@ -154,6 +156,80 @@ class TestLanguageModels:
             assert (told.exit_code, fake.calls) == (0, 0) and not (tmp_path / "run").exists()
             assert (found["pairs"], found["object_pairs"], found["predicate_pairs"], found["calls"]) == (2, 1, 1, 2)
         assert json.loads(command("--judge", "exact", "--dry-run").stdout)["pairs"] == 2
+
+    def test_a_dry_run_needs_no_key(self, command, tmp_path):
+        for judge in ("openai/gpt-4o-mini", "groq/x"):
+            told = command("--judge", judge, "--dry-run")
+            assert told.exit_code == 0 and json.loads(told.stdout)["calls"] == 2, told.output
+        told = command("--judge", "openai/gpt-4o-mini")
+        assert told.exit_code == 2 and "expected a key in OPENAI_API_KEY or SGEVAL_JUDGE_API_KEY" in told.stderr
+        assert not (tmp_path / "run" / "results.json").exists()
+
+    def test_what_was_asked_with_stands_in_the_results(self, command, tmp_path):
+        """Every option that moves a verdict, given or not; and its digest in the name and the signature."""
+        with faked() as fake:
+            assert (
+                command(*asked(fake, "--judge-option", "temperature=0.5", "--judge-option", "concurrency=3")).exit_code
+                == 0
+            )
+            assert command(*asked(fake), out="other").exit_code == 0
+            assert command(*asked(fake, "--judge-option", 'extra={"model": "zzz"}'), out="third").exit_code == 2
+        run, other = read_run(tmp_path / "run"), read_run(tmp_path / "other")
+        assert run.inputs["judge_options"] == {
+            **{"base_url": fake.url, "concurrency": 3, "temperature": 0.5, "prompt": PROMPT, "batch": 1, "seed": 0},
+            "reply_format": "json_schema",
+        }
+        assert other.inputs["judge_options"]["temperature"] == 0.0
+        assert run.result["judge"].startswith(f"{other.result['judge']} with options ")
+        assert run.result["judge"] in run.result["signature"] != other.result["signature"]
+
+    def test_the_account_is_kept_and_shown(self, command, tmp_path):
+        """Two models in one run, a request made again; beside the results, which know nothing of it."""
+        rules = (
+            {"match": "nth:1", "do": "status", "status": 500},
+            {"match": "after:2", "do": "model", "model": "fake-2 <b>", "fingerprint": "fp2"},
+        )
+        with faked(*rules) as fake:
+            line = asked(fake, "--judge-option", "concurrency=1", "--bootstrap", "0")
+            assert command(*line).exit_code == 0
+            told = json.loads((tmp_path / "run" / "judging.json").read_text())
+            assert told["mixed_judge"] and (told["judged"], told["calls"], told["retried"], told["cached"]) == (
+                2,
+                3,
+                1,
+                0,
+            )
+            assert [(row["model"], row["verdicts"]) for row in told["models"]] == [("fake-1", 1), ("fake-2 <b>", 1)]
+            page = Page(render_report(read_run(tmp_path / "run"), tmp_path / "report.html"))
+            for text in (
+                "A mixed judge: the server named 2 models",
+                "3 requests",
+                "1 of these made again",
+                "1 by fake-1 fp",
+                "1 by fake-2 <b> fp2",
+                "840 tokens sent",
+            ):
+                assert text in page.words, text
+            assert_harmless(page)
+            before = (tmp_path / "run" / "results.json").read_bytes()
+            assert command(*line, "--overwrite").exit_code == 0
+            assert (tmp_path / "run" / "results.json").read_bytes() == before
+            page = Page(render_report(read_run(tmp_path / "run"), tmp_path / "report.html")).words
+            assert "2 verdicts that were there before" in page and "A mixed judge" in page
+        assert command("--judge", "exact", "--overwrite").exit_code == 0
+        assert not (tmp_path / "run" / "judging.json").exists()
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "[]", "{", '{"judge": "JUDGE"}', '{"judge": "another"}', '{"judge": "JUDGE", "calls": 1, "models": 7}'],
+    )
+    def test_an_account_of_another_form_is_not_shown(self, command, tmp_path, text):
+        with faked() as fake:
+            assert command(*asked(fake), "--bootstrap", 0).exit_code == 0
+        run = read_run(tmp_path / "run")
+        assert "How it was asked" in Page(render_report(run, tmp_path / "report.html")).words
+        (tmp_path / "run" / "judging.json").write_text(text.replace("JUDGE", run.result["judge"]))
+        assert "How it was asked" not in Page(render_report(run, tmp_path / "report.html")).words
 
     def test_missing_verdicts_withhold_the_headline(self, command, tmp_path):
         with faked({"match": "label:^cat$", "do": "refusal"}) as fake:
@@ -176,7 +252,7 @@ class TestLanguageModels:
                 "judge_options base_url v1",
             ):
                 assert text in page.words, text
-            assert "127.0.0.1:" not in page.source and words.UNKNOWN not in page.words
+            assert words.UNKNOWN not in page.words
             assert_harmless(page)
             lenient = command(*asked(fake), "--max-unjudged", 0.5, "--bootstrap", 0, "--overwrite")
             assert lenient.exit_code == 3 and read_run(tmp_path / "run").result["triplet_accuracy"] == 0

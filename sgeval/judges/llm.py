@@ -167,7 +167,7 @@ class LlmJudge:
 
     def _name(self) -> str:
         kind, question = self._server.kind, self._question
-        usual = {"seed": 0, "temperature": 0.0, "top_p": None, "max_tokens": None, "extra": {}}
+        usual: dict[str, Any] = {"seed": 0, "temperature": 0.0, "top_p": None, "max_tokens": None, "extra": {}}
         usual |= {"reply_format": kind.reply_format, "known": _vocabulary(KNOWN)}
         moved = {key: self.settings[key] for key in usual if self.settings.get(key, usual[key]) != usual[key]}
         at = "" if question.address == kind.base_url else f"@{question.address.removeprefix('https://')}"

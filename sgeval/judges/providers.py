@@ -145,7 +145,7 @@ def _address(address: str, origin: str) -> str:
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
-        has_more = parts.username or parts.password or parts.query or parts.fragment
+        has_more = bool(parts.username or parts.password or parts.query or parts.fragment)
     except ValueError:
         host = port = None
         has_more = any(mark in address for mark in "@?#")

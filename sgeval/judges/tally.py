@@ -1,8 +1,16 @@
 """What judging came to: verdicts by how they came about, calls, tokens, money, and who answered."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from sgeval.files import atomic_write
+
+ACCOUNT = "judging.json"
+"""The file of a run folder that tells the judge's tally. It says what the last process to judge did, and how it went: unlike
+the results it is another one where a run was stopped and gone on with."""
 
 
 @dataclass
@@ -56,3 +64,10 @@ class Tally:
             "models": models,
             "mixed_judge": self.is_mixed,
         }
+
+
+def write_account(folder: Path, judge: str, tally: Tally) -> None:
+    """Write a judge's tally into a run folder."""
+    with atomic_write(folder / ACCOUNT) as file:
+        json.dump({"judge": judge, **tally.as_dict()}, file, ensure_ascii=False, allow_nan=False, indent=2)
+        file.write("\n")
