@@ -7,7 +7,7 @@ from functools import lru_cache
 from sgeval.judges import places
 from sgeval.judges.dictionary import PartOfSpeech, dictionary
 from sgeval.judges.labels import normal
-from sgeval.judges.senses import NEGATIONS, Relation, read, relate, without_articles
+from sgeval.judges.senses import Relation, is_negated, read, relate, without_articles
 from sgeval.judges.verdicts import CATEGORIES, Category, Kind, Pair, Verdict
 
 PARTS: dict[Kind, tuple[PartOfSpeech, ...]] = {
@@ -38,6 +38,8 @@ class WordNet:
     | riding on | riding | hypernym | one has a verb alone: hypernym where the verbs agree |
     | carrying | with | mismatch | a verb alone against a place alone |
     | carrying | carried by | mismatch | the passive turns the relation round |
+    | near | not near | mismatch | one is denied |
+    | facing | facing away from | mismatch | away turns a verb round, unless WordNet has the whole |
     | picking up | lifting | synonym | the whole as one verb of WordNet, where that brings them closer |
 
     But for labels with `/` the category is the same when the two change places.
@@ -84,7 +86,7 @@ def _of_attributes(left: str, right: str) -> Category:
     if _stuff(left) in (right, _stuff(right)) or _stuff(right) == left:
         return "synonym"
     short, long = sorted((left, right), key=len)
-    is_shade = long.endswith(f" {short}") and not NEGATIONS & {*long.split(" ")}
+    is_shade = long.endswith(f" {short}") and not is_negated(long)
     return "hypernym" if is_shade else "mismatch"
 
 
@@ -146,13 +148,16 @@ def _take_apart(label: str) -> Phrase:
 def _of_predicates(left: Phrase, right: Phrase) -> Category:
     if left.whole == right.whole:
         return "identical"
-    if left.is_passive != right.is_passive:
+    if left.is_passive != right.is_passive or is_negated(left.whole) != is_negated(right.whole):
         return "mismatch"
     if left.place and right.place and places.excludes(left.place, right.place):
         return "mismatch"
-    whole = relate(read(left.whole, "v"), read(right.whole, "v"))
+    readings = read(left.whole, "v"), read(right.whole, "v")
+    whole = relate(*readings)
     if whole.is_opposite:
         return "mismatch"
+    if {left.place, right.place} == {"away", None}:
+        return "mismatch" if any(reading.rest for reading in readings) else whole.category
     return min(whole.category, _of_parts(left, right), key=_RANK.__getitem__)
 
 
