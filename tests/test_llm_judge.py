@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,8 @@ from judge_kit import asking, categories, faked, impatient, reasons, some, truth
 import sgeval.judges.prompt as prompt
 from sgeval.errors import SgevalError
 from sgeval.judges.asking import answer_tokens
+from sgeval.judges.gold import read_gold, read_probe
+from sgeval.judges.labels import normal
 from sgeval.judges.llm import LlmJudge
 from sgeval.judges.providers import PROVIDERS, find_server
 from sgeval.judges.verdict_cache import Question
@@ -107,21 +110,39 @@ class TestRequest:
         assert "seed" not in body and "temperature" not in body and (body["top_p"], body["max_tokens"]) == (0.9, 77)
 
     def test_the_prompt_is_its_version(self):
-        """Other words in the file need another version: this digest stands for prompt-1."""
-        assert prompt.PROMPT == "prompt-1"
-        assert prompt.prompt_digest() == PROMPT_1
+        """Other words in the file need another version: this digest stands for prompt-2."""
+        assert prompt.PROMPT == "prompt-2"
+        assert prompt.prompt_digest() == PROMPT_2
         assert set(prompt.SCHEMA["properties"]["verdicts"]["items"]["properties"]["category"]["enum"]) == set(
             CATEGORIES
         )
         assert all(f'- "{category}": ' in prompt.instructions() for category in CATEGORIES)
 
+    def test_examples_and_known_pairs_are_no_gold(self):
+        """A model is not told the answers that it is measured on."""
+        examples = [pair.split('" and "') for pair in re.findall(r'"([^"]+" and "[^"]+)"', prompt.instructions())]
+        known = [
+            (pair.reference, pair.prediction)
+            for kind in prompt.CANARIES
+            for side in prompt.canaries(kind)
+            for pair in side
+        ]
+        rows = [row.pair for part in ("dev", "test") for row in read_gold(part)]
+        gold = {
+            frozenset((normal(pair.reference, kind), normal(pair.prediction, kind)))
+            for pair in (*rows, *read_probe())
+            for kind in prompt.CANARIES
+        }
+        assert len(examples) >= 12 and len(known) == 30
+        assert [pair for pair in (*examples, *known) if frozenset(map(normal, pair)) in gold] == []
+
     def test_the_name_tells_the_judge(self, tmp_path):
         with faked() as fake:
             name = asking(fake, tmp_path, batch=5, known=KNOWN).name
-        assert name == f"local/m@{fake.url} prompt-1 {PROMPT_1[:8]} in batches of 5"
-        assert LlmJudge("openai/gpt-4o-mini", api_key="k").name == f"openai/gpt-4o-mini prompt-1 {PROMPT_1[:8]}"
+        assert name == f"local/m@{fake.url} prompt-2 {PROMPT_2[:8]} in batches of 5"
+        assert LlmJudge("openai/gpt-4o-mini", api_key="k").name == f"openai/gpt-4o-mini prompt-2 {PROMPT_2[:8]}"
         far = LlmJudge("openai/m", base_url="https://host/v1").name
-        assert far == f"openai/m@host/v1 prompt-1 {PROMPT_1[:8]}"
+        assert far == f"openai/m@host/v1 prompt-2 {PROMPT_2[:8]}"
 
     @pytest.mark.parametrize(
         "moved",
@@ -169,7 +190,7 @@ class TestRequest:
         assert places == {0, 1, 2, 3, 4}
 
 
-PROMPT_1 = "3c2f642884ae9de4ed5673e606440ff463f0c16dae1d67fee4f8e4d6e8972114"
+PROMPT_2 = "04d559310cc95763e4871df654e3263d52fbc65cc4d9c98bc6bf077b0c45ac6e"
 
 CHANGED = {
     "model": "local/n",

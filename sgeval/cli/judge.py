@@ -92,6 +92,7 @@ def _show(found: "Agreement") -> None:
     for heading in ("labels", "pairs", *VIEWS):
         kappa.add_column(heading, justify="left" if heading == "labels" else "right", no_wrap=True)
     kappa.add_row("all", f"{found.n:,}", *(_interval(found.kappa[view]) for view in VIEWS))
+    kappa.add_row("asked", f"{found.n_asked:,}", *(_interval(found.kappa_asked[view]) for view in VIEWS))
     for kind, numbers in found.by_kind.items():
         kappa.add_row(kind, f"{numbers['n']:,}", *(_number(numbers[view]) for view in VIEWS))
     console.print(

@@ -10,7 +10,7 @@ from sgeval.judges.labels import normal
 from sgeval.judges.senses import Relation, is_negated, read, relate, without_articles
 from sgeval.judges.verdicts import CATEGORIES, Category, Kind, Pair, Verdict
 
-PARTS: dict[Kind, tuple[PartOfSpeech, ...]] = {
+PARTS_OF_SPEECH: dict[Kind, tuple[PartOfSpeech, ...]] = {
     "object": ("n",),
     "attribute": ("a", "n", "v"),
     "predicate": ("v", "a", "n"),
@@ -75,7 +75,7 @@ def category_of(kind: Kind, left: str, right: str) -> Category:
 
 
 def _of_words(kind: Kind, left: str, right: str) -> Category:
-    relation = _closest(PARTS[kind], left, right)
+    relation = _closest(PARTS_OF_SPEECH[kind], left, right)
     if kind == "attribute" and relation.category == "mismatch" and not relation.is_opposite:
         return _of_attributes(left, right)
     return relation.category
@@ -166,7 +166,7 @@ def _of_parts(left: Phrase, right: Phrase) -> Category:
     if not left.verb and not right.verb:
         return by_place or "mismatch"
     if left.verb and right.verb:
-        by_verb = _closest(PARTS["predicate"], left.verb, right.verb).category
+        by_verb = _closest(PARTS_OF_SPEECH["predicate"], left.verb, right.verb).category
         if left.place is None and right.place is None:
             return by_verb
         if by_place is None:
@@ -198,7 +198,7 @@ class _Known:
 
 
 def _is_word(label: str) -> bool:
-    readings = (read(label, part) for part in PARTS["attribute"])
+    readings = (read(label, part) for part in PARTS_OF_SPEECH["attribute"])
     return any(reading.senses and not reading.rest for reading in readings)
 
 
