@@ -3,6 +3,7 @@ stranger's text does anything."""
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -192,7 +193,7 @@ class TestLanguageModels:
         with faked(*rules) as fake:
             line = asked(fake, "--judge-option", "concurrency=1", "--bootstrap", "0")
             assert command(*line).exit_code == 0
-            told = json.loads((tmp_path / "run" / "judging.json").read_text())
+            (told,) = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
             assert told["mixed_judge"] and (told["judged"], told["calls"], told["retried"], told["cached"]) == (
                 2,
                 3,
@@ -216,12 +217,23 @@ class TestLanguageModels:
             assert (tmp_path / "run" / "results.json").read_bytes() == before
             page = Page(render_report(read_run(tmp_path / "run"), tmp_path / "report.html")).words
             assert "2 verdicts that were there before" in page and "A mixed judge" in page
+            assert "Over 2 processes" in page and "3 requests" in page
         assert command("--judge", "exact", "--overwrite").exit_code == 0
         assert not (tmp_path / "run" / "judging.json").exists()
 
     @pytest.mark.parametrize(
         "text",
-        ["", "[]", "{", '{"judge": "JUDGE"}', '{"judge": "another"}', '{"judge": "JUDGE", "calls": 1, "models": 7}'],
+        [
+            *(
+                "",
+                "[]",
+                "{",
+                '{"judge": "JUDGE"}',
+                '{"judge": "another", "accounts": []}',
+                '{"judge": "JUDGE", "accounts": 7}',
+            ),
+            '{"judge": "JUDGE", "accounts": [{"calls": 1, "models": 7}]}',
+        ],
     )
     def test_an_account_of_another_form_is_not_shown(self, command, tmp_path, text):
         with faked() as fake:
@@ -264,6 +276,52 @@ class TestLanguageModels:
             assert "canary-7" not in refused.output and not (tmp_path / "run" / "results.json").exists()
         refused = command("--judge", "exact", "--judge-option", "batch=2")
         assert refused.exit_code == 2 and "expected no options, got batch" in refused.stderr
+
+
+class TestJudgeFirst:
+    def ask(self, folder, *more, **given):
+        line = ["judge", "ask", *arguments(folder, *more, **given)[2:]]
+        return CliRunner().invoke(app, line)
+
+    @pytest.mark.parametrize("batch", [1, 3])
+    def test_scoring_then_asks_nothing(self, tmp_path, batch):
+        """The command that it prints scores, with the bytes of a run that asked by itself."""
+        more = ("--judge-option", f"batch={batch}", "--limit", 2)
+        with faked() as fake:
+            told = self.ask(tmp_path, *asked(fake, *more))
+            assert told.exit_code == 0, told.output
+            assert json.loads(told.stdout)["judged"] == 2 and not (tmp_path / "run" / "results.json").exists()
+            calls = fake.calls
+            line = told.stderr.split("To score: ")[1].split("\n")[0]
+            assert line.startswith("sgeval score svg2_temporal_accuracy --predictions ")
+            outcome = CliRunner().invoke(app, [*shlex.split(line)[1:], "--bootstrap", "0"])
+            assert outcome.exit_code == 0 and fake.calls == calls, outcome.output
+            again = self.ask(tmp_path, *asked(fake, *more))
+            assert again.exit_code == 0 and json.loads(again.stdout)["calls"] == 0
+            whole = CliRunner().invoke(app, arguments(tmp_path, *asked(fake, *more), "--bootstrap", 0, out="whole"))
+            assert whole.exit_code == 0 and fake.calls > calls
+        one, other = (read_run(tmp_path / name) for name in ("run", "whole"))
+        assert (tmp_path / "run" / "results.json").read_bytes() == (tmp_path / "whole" / "results.json").read_bytes()
+        assert one.result == other.result
+        accounts = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
+        assert [one["calls"] for one in accounts] == [calls, 0, 0]
+
+    def test_dry_run_and_cost(self, tmp_path):
+        prices = ("--judge-option", "prices=[10, 100]", "--judge-option", "max_cost=0", "--judge-option", "cache=x")
+        with faked() as fake:
+            told = self.ask(tmp_path, *asked(fake), "--dry-run")
+            assert (told.exit_code, fake.calls, json.loads(told.stdout)["calls"]) == (0, 0, 2)
+            told = self.ask(tmp_path, *asked(fake, *prices[:4]))
+            assert told.exit_code == 3 and json.loads(told.stdout)["unjudged"] == {"budget": 2} and fake.calls == 0
+
+    def test_judges_that_ask_nobody(self, tmp_path):
+        told = self.ask(tmp_path, "--judge", "wordnet")
+        assert told.exit_code == 2 and 'expected provider/model of a language model, got "wordnet"' in told.stderr
+
+    def test_pairs_without_a_verdict(self, tmp_path):
+        with faked({"match": "label:^cat$", "do": "refusal"}) as fake:
+            told = self.ask(tmp_path, *asked(fake))
+            assert told.exit_code == 3 and json.loads(told.stdout)["unjudged"] == {"refused": 1}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

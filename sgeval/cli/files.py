@@ -11,7 +11,7 @@ from sgeval import situation, temporal
 from sgeval.cli.ending import say
 from sgeval.cli.scoring import check_folder, options_in, read_settings, refuse_existing
 from sgeval.data.source import check_split, read_source, source_files
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, shown
 from sgeval.judges import make_judge
 from sgeval.judges.make import is_language_model
 from sgeval.judges.tally import ACCOUNT, Tally, write_account
@@ -157,12 +157,32 @@ def judge_of(job: Job) -> Judge:
     return make_judge(name, **options)
 
 
+def to_ask(job: Job) -> list[Pair]:
+    """The pairs that scoring would ask its judge."""
+    rows = (job.rows("predictions"), job.rows("references"))
+    return temporal.pairs_to_ask(*rows, job.settings.get("limit"), job.options())
+
+
+def ask_all(job: Job) -> Tally:
+    """Ask a language model what scoring would ask it, and keep the verdicts. Other judges keep none."""
+    if not isinstance(job.judge, LlmLike):
+        raise SgevalError(
+            f"judge: expected provider/model of a language model, got {shown(job.judge.name)}, which asks nobody"
+        )
+    check_folder(job.out)
+    asked = to_ask(job)
+    try:
+        job.judge(asked)
+    finally:
+        tell_account(job.judge)
+    keep_account(job)
+    return job.judge.tally
+
+
 def estimate(job: Job) -> dict[str, Any]:
     """What a judge would be asked, before anything is: distinct pairs of labels by kind, and of a language model calls,
     tokens and dollars."""
-    asked = temporal.pairs_to_ask(
-        job.rows("predictions"), job.rows("references"), job.settings.get("limit"), job.options()
-    )
+    asked = to_ask(job)
     kinds = Counter(pair.kind for pair in asked)
     found: dict[str, Any] = {"pairs": len(asked), **{f"{kind}_pairs": number for kind, number in sorted(kinds.items())}}
     if isinstance(job.judge, LlmLike):

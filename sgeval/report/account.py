@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sgeval import strict_json
-from sgeval.errors import SgevalError
-from sgeval.judges.tally import ACCOUNT
+from sgeval.judges.tally import read_accounts
 from sgeval.report.text import agreed, cut, number
 from sgeval.runs import Run
 
 WORDS: Mapping[str, str] = {
-    "cached": "{verdict that was|verdicts that were} there before",
     "calls": "{request|requests}",
     "retried": "of these made again, after a fault",
     "voided": "{batch|batches} thrown away, since known pairs in it came back wrong; asked one by one",
@@ -25,30 +22,33 @@ MODELS = 10  # shown
 
 @dataclass(frozen=True)
 class Account:
-    """How a language model was asked by the process that wrote the results: counts in words, models with their verdicts."""
+    """How a language model was asked: counts in words over `n_runs` processes, models with their verdicts."""
 
     counts: tuple[tuple[str, int], ...]
     models: tuple[tuple[str, int], ...]
     n_models: int
     stopped: str
+    n_runs: int
 
 
 def account(run: Run) -> Account | None:
     """What the file says, where it is of the judge that the results name; `None` where there is none, or another form."""
+    told = read_accounts(run.folder, str(run.result["judge"]))
+    if not told:
+        return None
     try:
-        told = strict_json.read_file(run.folder / ACCOUNT)
-        if told["judge"] != run.result["judge"]:
-            return None
-        counts = [(text, int(number(told[key]) or 0)) for key, text in WORDS.items()]
+        counts = [(text, sum(int(number(one[key]) or 0) for one in told)) for key, text in WORDS.items()]
+        last = told[-1]
+        cached = ("{verdict that was|verdicts that were} there before", int(number(last["cached"]) or 0))
         models = [
             (
                 cut(" ".join(str(row[key]) for key in ("model", "fingerprint") if row[key])) or "unnamed",
                 int(number(row["verdicts"]) or 0),
             )
-            for row in told["models"]
+            for row in last["models"]
         ]
-        stopped = cut(told["stopped"], 240)
-    except (SgevalError, KeyError, TypeError, AttributeError):
+        stopped = cut(last["stopped"], 240)
+    except (KeyError, TypeError, AttributeError):
         return None
-    shown = tuple((agreed(text, n), n) for text, n in counts if n)
-    return Account(shown, tuple(models[:MODELS]), len(models), stopped)
+    shown = tuple((agreed(text, n), n) for text, n in (cached, *counts) if n)
+    return Account(shown, tuple(models[:MODELS]), len(models), stopped, len(told))
