@@ -140,6 +140,25 @@ class TestKappaOf:
         narrower = kappa_of(by_pair, said, "strict", bootstrap=200)
         assert 0.0 < narrower.low < 0.5 < narrower.high < 1.0
 
+    def test_a_family_drawn_twice_counts_twice(self):
+        """Against a slow reference: each draw written out as a list of pairs, kappa by counting."""
+        sizes = (1, 2, 3, 5, 8, 13)
+        families = [family for family, size in enumerate(sizes) for _ in range(size)]
+        truth = ["identical" if n % 3 else "mismatch" for n in range(len(families))]
+        answers = ["identical" if n % 2 or n % 5 == 0 else "mismatch" for n in range(len(families))]
+        found = kappa_of(gold_of(*truth, families=families), [Verdict(one) for one in answers], "strict", 100, 3)
+        values = []
+        for replicate in range(100):
+            drawn = np.random.default_rng([3, replicate]).integers(0, 6, 6)
+            rows = [n for family in drawn for n in range(len(families)) if families[n] == family]
+            pairs = [(truth[n] == "identical", answers[n] == "identical") for n in rows]
+            agreed = sum(one == two for one, two in pairs) / len(pairs)
+            yes = [sum(side) / len(pairs) for side in zip(*pairs)]
+            chance = yes[0] * yes[1] + (1 - yes[0]) * (1 - yes[1])
+            if chance < 1:
+                values.append((agreed - chance) / (1 - chance))
+        assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-9)
+
 
 class TestEvaluate:
     def test_a_judge_that_knows_all(self):

@@ -91,6 +91,16 @@ class TestRetryAfter:
             assert all(one.body for one in many) and fake.calls == 6
             assert clock.now >= 50
 
+    @pytest.mark.parametrize(("status", "waits"), [(429, True), (503, False)])
+    def test_too_many_requests_slow_all_down(self, monkeypatch, status, waits):
+        """A server that says so and names no time gets a pause of its own; one that fails does not."""
+        monkeypatch.setattr(module, "SLOW_DOWN", 7.0)
+        clock = Patient()
+        with faked({"match": "nth:1", "do": "status", "status": status}) as fake:
+            many, _ = answers(fake, 3, clock)
+            assert all(one.body for one in many) and fake.calls == 4
+        assert (clock.now >= 7) == waits
+
     @pytest.mark.parametrize(("wait", "stops"), [("120", False), ("121", True), ("1e9", True), ("1e999", True)])
     def test_too_long(self, tmp_path, wait, stops):
         """Above two minutes the run stops for another time; what was judged stays judged."""
@@ -174,6 +184,14 @@ class TestTriedAgain:
         judge = asking(fake, tmp_path, concurrency=2)
         assert reasons(judge(some(200))) == [None] * 5 + ["connection"] * 195
         assert judge.tally.calls <= 20 + 2 and "20 calls to 127.0.0.1 in a row have failed" in judge.tally.stopped
+
+    def test_many_at_once_fall_together(self, tmp_path):
+        """With 16 under way 32 failures in a row are the end, and not 20: one bad moment may take all that were sent."""
+        with faked({"match": "all", "do": "status", "status": 500}) as fake:
+            judge = asking(fake, tmp_path, concurrency=16)
+            assert set(reasons(judge(some(100)))) == {"http 500"}
+            assert "32 calls to 127.0.0.1 in a row have failed" in judge.tally.stopped
+            assert 32 <= fake.calls <= 32 + 16
 
     def test_an_answer_between_faults_starts_the_count_anew(self, tmp_path):
         """Two of three calls fail, 40 in all, never 20 in a row: the run goes on to its end."""

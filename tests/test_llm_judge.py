@@ -256,6 +256,11 @@ class TestKey:
         ]
         assert len({QUESTION.key(pair) for pair in pairs} | {QUESTION.key(PAIR, "scope")}) == 6
 
+    def test_the_schema_of_the_answer_moves_it(self, monkeypatch):
+        before = QUESTION.key(PAIR)
+        monkeypatch.setattr("sgeval.judges.verdict_cache.schema_digest", lambda: "another")
+        assert replace(QUESTION).key(PAIR) != before
+
     def test_the_prompt_moves_it(self, monkeypatch):
         before = QUESTION.key(PAIR)
         monkeypatch.setattr("sgeval.judges.verdict_cache.prompt_digest", lambda: "another")
@@ -395,6 +400,14 @@ class TestMoney:
             assert "max_cost" in judge.tally.stopped
             assert categories(asking(fake, tmp_path, prices=(10.0, 100.0), max_cost=5.0)(pairs)) == truth(pairs)
             assert fake.calls == 30
+
+    def test_what_is_under_way_counts(self, tmp_path):
+        """32 requests at once: money is set aside for each before it is sent. One costs 0.0072, so without that the second
+        round would come to 0.23."""
+        with faked(delay=0.05) as fake:
+            judge = asking(fake, tmp_path, prices=(10.0, 100.0), max_cost=0.1, concurrency=32)
+            judge(some(60))
+            assert judge.tally.usd <= 0.1 and 0 < fake.calls <= 13 and "max_cost" in judge.tally.stopped
 
     def test_nothing_to_spend(self, tmp_path):
         with faked() as fake:
