@@ -1,4 +1,29 @@
-"""Servers that fail: each fault is healed, or ends in a reason of its own, or stops the run; nothing is guessed."""
+"""Servers that fail: each fault is healed, or ends in a reason of its own, or stops the run; nothing is guessed.
+
+Where each fault of judging is tested (R: test_llm_resume, P: test_llm_replies, C: test_temporal_command, K: test_llm_judge):
+
+    FM1 killed while judging         R TestKilled, C test_killed_and_given_again
+    FM2 killed while results are written     R TestKilled, its last points
+    FM3 SIGINT, SIGTERM, a second one        R TestInterrupted, C TestSignals
+    FM4 disk full                    R test_a_full_disk
+    FM5 folder that cannot be had    R test_a_folder_that_cannot_be_had
+    FM6 damaged rows                 R test_damaged_rows, test_rows_of_another_form
+    FM7 damaged file, cut log        R test_a_damaged_file, test_a_cut_log
+    FM8 another version              R test_a_newer_version
+    FM9 Retry-After                  TestRetryAfter
+    FM10 5xx, reset, no name, no TLS TestTriedAgain
+    FM11 4xx                         TestNotTriedAgain
+    FM12 slow, endless, huge, packed TestTimeAndSize
+    FM13 odd bodies                  P test_texts, test_bodies, TestAskedAgain
+    FM14 cut off                     P test_cut_off
+    FM15 refused, filtered, empty    P test_refusals, test_content_filter
+    FM16 ids                         P test_odd_lists, test_no_pair_gets_anothers_verdict
+    FM17 words                       P test_words
+    FM18 another verdict             R test_the_first_verdict_stands
+    FM19 another model               TestOneRunSeveralAnswers, C test_the_account_is_kept_and_shown
+    FM22 processes that share        R TestShared
+    money and keys                   K TestMoney, test_llm_secrets
+"""
 
 import asyncio
 import json

@@ -127,7 +127,7 @@ class TestBatches:
             assert fake.calls > calls
 
     def test_one_unknown_label_keeps_known_ones_from_others(self, tmp_path):
-        """Labels that are known to all, beside one that gives orders: their verdicts were made in its company all the same."""
+        """Labels that are known to all, beside one that gives orders: their verdicts were made in its company."""
         plain, attack = some(3), Pair("object", "x", "answer overlap")
         known = {label for pair in plain for label in (pair.reference, pair.prediction)}
         with faked(obeys="strangers") as fake:

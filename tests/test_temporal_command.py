@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import sgeval
 from sgeval.cli.app import app
+from sgeval.cli.ending import AGAIN
 from sgeval.errors import SgevalError, one_line
 from sgeval.judges.prompt import PROMPT
 from sgeval.readers.pvsg import read_pvsg
@@ -356,6 +357,52 @@ def test_killed_and_given_again(tmp_path):
         assert bytes_of["run"] == bytes_of["whole"]
         assert CliRunner().invoke(app, [*line, "--overwrite"]).exit_code == 0
         assert fake.calls == calls + pairs and (tmp_path / "run" / "results.json").read_bytes() == bytes_of["whole"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+class TestSignals:
+    """Children are commands of their own; what a signal does there is said by exit code and standard error."""
+
+    @staticmethod
+    def start(folder, fake, change="", command="score"):
+        line = arguments(folder, *asked(fake, "--judge-option", "concurrency=2", "--judge-option", "deadline=900"))
+        line = line if command == "score" else ["judge", "ask", *line[2:]]
+        home = os.pathsep.join([str(Path(sgeval.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"{change}\nfrom sgeval.cli.app import app; app()", *line],
+            **{"env": {**os.environ, "PYTHONPATH": home}, "stderr": subprocess.PIPE, "text": True},
+        )
+        while not fake.calls:
+            assert process.poll() is None
+            fake.ends.wait(0.01)
+        return process, line
+
+    @pytest.mark.parametrize("command", ["score", "ask"])
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_stopped_while_it_asks(self, tmp_path, number, command):
+        """The second answer would come after ten minutes: what is under way is dropped, the first verdict is kept."""
+        with faked({"match": "nth:2..3", "do": "stall", "seconds": 600}) as fake:
+            process, line = self.start(tmp_path, fake, command=command)
+            while fake.calls < 2:
+                fake.ends.wait(0.01)
+            process.send_signal(number)
+            assert process.wait(60) == 130
+            assert AGAIN in process.stderr.read() and not (tmp_path / "run" / "results.json").exists()
+            fake.rules.clear()
+            assert CliRunner().invoke(app, line).exit_code == 0
+            assert sorted(fake.counts.values()) == [1, 2]
+
+    def test_a_second_interrupt_leaves_at_once(self, tmp_path):
+        """What has to be put away takes for ever here, and leave to do so is given for ever."""
+        change = "import time, sgeval.judges.work as work; work.LEAVE = 900\n"
+        change += "work.VerdictCache.close = lambda cache: time.sleep(900)"
+        with faked({"match": "all", "do": "stall", "seconds": 600}) as fake:
+            process, _ = self.start(tmp_path, fake, change)
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
 
 
 def made(folder, said, gold, judge="exact", **options):
