@@ -102,6 +102,7 @@ PREDICATES = [
     ("facing away from", "facing", "mismatch", "away turns it round"),
     ("walking away from", "walking", "mismatch", "away turns it round"),
     ("facing", "facing away", "mismatch", "away turns it round"),
+    ("looking away", "looking", "mismatch", "away turns it round"),
     ("looking away from", "looking at", "mismatch", "places that exclude each other"),
     ("walking away from", "away from", "hypernym", "a place alone"),
     ("going away", "leaving", "synonym", "the whole is a verb of WordNet"),

@@ -39,7 +39,8 @@ class WordNet:
     | carrying | with | mismatch | a verb alone against a place alone |
     | carrying | carried by | mismatch | the passive turns the relation round |
     | near | not near | mismatch | one is denied |
-    | facing | facing away from | mismatch | away turns a verb round, unless WordNet has the whole |
+    | facing | facing away from | mismatch | away turns a verb round |
+    | leaving | going away | synonym | unless WordNet has the whole in one sense with it |
     | picking up | lifting | synonym | the whole as one verb of WordNet, where that brings them closer |
 
     But for labels with `/` the category is the same when the two change places.
@@ -157,7 +158,8 @@ def _of_predicates(left: Phrase, right: Phrase) -> Category:
     if whole.is_opposite:
         return "mismatch"
     if {left.place, right.place} == {"away", None}:
-        return "mismatch" if any(reading.rest for reading in readings) else whole.category
+        is_known = not any(reading.rest for reading in readings)
+        return whole.category if is_known and whole.category in ("identical", "synonym") else "mismatch"
     return min(whole.category, _of_parts(left, right), key=_RANK.__getitem__)
 
 
