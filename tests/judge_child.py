@@ -1,7 +1,8 @@
 """A process that forks one child for each line it reads, so that each starts at once with everything imported.
 
 A line is JSON: `url`, `folder`, `pairs` (how many), `order` (a seed), `options` of the judge; `fatal` (the step at which the
-child kills itself) or `room` (bytes that a file may have). It prints the child's number, and "NUMBER ended CODE" later.
+child kills itself) or `room` (bytes that a file may have). With `score` the folder is a run that is scored, from the files
+`predictions` and `references` beside it. It prints the child's number, and "NUMBER ended CODE" later.
 """
 
 import json
@@ -10,7 +11,9 @@ import random
 import signal
 import sys
 import threading
+from pathlib import Path
 
+import sgeval.cli.files as files
 from sgeval.errors import SgevalError
 from sgeval.judges.endpoint import Endpoint
 from sgeval.judges.llm import LlmJudge
@@ -19,11 +22,11 @@ from sgeval.judges.verdicts import Pair
 
 
 class Steps:
-    """Counts what changes the world: requests, before and after, and commits, before and after."""
+    """Counts what changes the world: requests, commits and the writing of results, each before and after."""
 
     def __init__(self, fatal):
         self.fatal, self.count, self.lock = fatal, 0, threading.Lock()
-        ask, store = Endpoint._once, VerdictCache.store
+        ask, store, write = Endpoint._once, VerdictCache.store, files.write_run
 
         async def asked(endpoint, body):
             self.step()
@@ -37,7 +40,13 @@ class Steps:
             self.step()
             return there
 
-        Endpoint._once, VerdictCache.store = asked, stored
+        def written(*arguments):
+            self.step()
+            result = write(*arguments)
+            self.step()
+            return result
+
+        Endpoint._once, VerdictCache.store, files.write_run = asked, stored, written
 
     def step(self):
         with self.lock:
@@ -46,12 +55,31 @@ class Steps:
             self.count += 1
 
 
+def scored(folder, url, options):
+    """Score a run as the command does, over what is there."""
+    given = {
+        "predictions": folder.parent / "predictions.jsonl",
+        "references": folder.parent / "references.jsonl",
+        "out": folder,
+        "judge": "local/m",
+        "judge_options": {"base_url": url, **options},
+        "bootstrap": 20,
+        "config": None,
+    }
+    files.run_job(files.Job.make(files.TEMPORAL, given), overwrite=True)
+
+
 def judged(line):
     steps = Steps(line.get("fatal"))
     if room := line.get("room"):
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+    if line.get("score"):
+        scored(Path(line["folder"]), line["url"], line["options"])
+        if line.get("counts"):
+            print("steps", steps.count, flush=True)
+        return 0
     pairs = [Pair("object", f"thing {i}", f"item {i}") for i in range(line["pairs"])]
     random.Random(line.get("order")).shuffle(pairs)
     judge = LlmJudge("local/m", base_url=line["url"], cache=line["folder"], **line["options"])

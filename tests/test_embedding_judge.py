@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from sgeval.judges import make_judge
 from sgeval.judges.embedding import NEVER, Cuts, Embedding, fit_cuts, stored_cuts
 from sgeval.judges.verdicts import CATEGORIES, Pair
 
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 CUTS = Cuts(identical=0.9, synonym=0.7, hypernym=0.5, overlap=0.3)
 
 
@@ -77,25 +79,46 @@ def test_cuts_lie_half_way():
     )
 
 
-def test_cuts_are_stored_by_the_last_part_of_a_name():
+def test_cuts_are_stored_for_a_whole_repository():
+    """Another owner's model of the same name is another model."""
     stored = stored_cuts("sentence-transformers/all-MiniLM-L6-v2")
-    assert stored == stored_cuts("all-MiniLM-L6-v2") and stored_cuts("another") is None
+    assert stored_cuts("another") is stored_cuts("evil/all-MiniLM-L6-v2") is stored_cuts("all-MiniLM-L6-v2") is None
     assert 1 > stored.identical > stored.synonym > stored.hypernym > stored.overlap > 0
 
 
 def test_stored_cuts_are_taken_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        judge = Embedding("all-MiniLM-L6-v2", encode_by({}))
-    assert judge.cuts == stored_cuts("all-MiniLM-L6-v2")
+        judges = [Embedding(name, encode_by({})) for name in ("all-MiniLM-L6-v2", MINILM)]
+    assert judges[0].cuts == judges[1].cuts == stored_cuts(MINILM)
+    assert judges[0].name == judges[1].name == f"embedding:{MINILM}"
+
+
+def by_letters(texts):
+    return np.array([[len(text), 1 + text.count("a")] for text in texts], float)
+
+
+def test_a_folder_is_named_by_its_weights(tmp_path, monkeypatch):
+    """Whatever a folder is called it gets no stored cuts, also where it lies at the path that a repository's id would be."""
+    monkeypatch.chdir(tmp_path)
+    names = []
+    for place, weights in (("all-MiniLM-L6-v2", b"one"), (MINILM, b"two"), ("copy/all-MiniLM-L6-v2", b"one")):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "model.safetensors").write_bytes(weights)
+        (tmp_path / place / "README.md").write_text(place)
+        with pytest.warns(UserWarning, match="no cuts are stored for this model"):
+            judge = Embedding(place, by_letters)
+        assert judge.cuts != stored_cuts(MINILM)
+        names.append(judge.name)
+    assert names[0] == names[2] != names[1]
+    assert all(re.fullmatch(r"embedding:all-MiniLM-L6-v2 \(folder [0-9a-f]{12}\)", name) for name in names)
 
 
 def test_another_model_is_fitted_and_says_so():
-    encode = lambda texts: np.array([[len(text), 1 + text.count("a")] for text in texts], float)  # noqa: E731
     with pytest.warns(
-        UserWarning, match="embedding:mine: no cuts are stored for this model; fitted on the 267 dev pairs"
+        UserWarning, match="embedding:mine: no cuts are stored for this model; fitted on the 271 dev pairs"
     ):
-        judge = Embedding("mine", encode)
+        judge = Embedding("mine", by_letters)
     assert judge.cuts.identical >= judge.cuts.synonym >= judge.cuts.hypernym >= judge.cuts.overlap
 
 
@@ -125,7 +148,7 @@ def tiny(tmp_path_factory):
 def test_a_real_model_from_a_folder(tiny):
     with pytest.warns(UserWarning, match="no cuts are stored"):
         judge = make_judge(f"embedding:{tiny}")
-    assert judge.name == "embedding:my-model"  # no path
+    assert re.fullmatch(r"embedding:my-model \(folder [0-9a-f]{12}\)", judge.name)  # no path
     same, other = judge.cosines([Pair("object", "dog", "Dog"), Pair("object", "dog", "a bicycle")])
     assert same == pytest.approx(1.0, abs=1e-6) and other < 0.9999
     again = Embedding(str(tiny), cuts=judge.cuts)

@@ -1,4 +1,29 @@
-"""Servers that fail: each fault is healed, or ends in a reason of its own, or stops the run; nothing is guessed."""
+"""Servers that fail: each fault is healed, or ends in a reason of its own, or stops the run; nothing is guessed.
+
+Where each fault of judging is tested (R: test_llm_resume, P: test_llm_replies, C: test_temporal_command, K: test_llm_judge):
+
+    FM1 killed while judging         R TestKilled, C test_killed_and_given_again
+    FM2 killed while results are written     R TestKilled, its last points
+    FM3 SIGINT, SIGTERM, a second one        R TestInterrupted, C TestSignals
+    FM4 disk full                    R test_a_full_disk
+    FM5 folder that cannot be had    R test_a_folder_that_cannot_be_had
+    FM6 damaged rows                 R test_damaged_rows, test_rows_of_another_form
+    FM7 damaged file, cut log        R test_a_damaged_file, test_a_cut_log
+    FM8 another version              R test_a_newer_version
+    FM9 Retry-After                  TestRetryAfter
+    FM10 5xx, reset, no name, no TLS TestTriedAgain
+    FM11 4xx                         TestNotTriedAgain
+    FM12 slow, endless, huge, packed TestTimeAndSize
+    FM13 odd bodies                  P test_texts, test_bodies, TestAskedAgain
+    FM14 cut off                     P test_cut_off
+    FM15 refused, filtered, empty    P test_refusals, test_content_filter
+    FM16 ids                         P test_odd_lists, test_no_pair_gets_anothers_verdict
+    FM17 words                       P test_words
+    FM18 another verdict             R test_the_first_verdict_stands
+    FM19 another model               TestOneRunSeveralAnswers, C test_the_account_is_kept_and_shown
+    FM22 processes that share        R TestShared
+    money and keys                   K TestMoney, test_llm_secrets
+"""
 
 import asyncio
 import json
@@ -91,6 +116,16 @@ class TestRetryAfter:
             assert all(one.body for one in many) and fake.calls == 6
             assert clock.now >= 50
 
+    @pytest.mark.parametrize(("status", "waits"), [(429, True), (503, False)])
+    def test_too_many_requests_slow_all_down(self, monkeypatch, status, waits):
+        """A server that says so and names no time gets a pause of its own; one that fails does not."""
+        monkeypatch.setattr(module, "SLOW_DOWN", 7.0)
+        clock = Patient()
+        with faked({"match": "nth:1", "do": "status", "status": status}) as fake:
+            many, _ = answers(fake, 3, clock)
+            assert all(one.body for one in many) and fake.calls == 4
+        assert (clock.now >= 7) == waits
+
     @pytest.mark.parametrize(("wait", "stops"), [("120", False), ("121", True), ("1e9", True), ("1e999", True)])
     def test_too_long(self, tmp_path, wait, stops):
         """Above two minutes the run stops for another time; what was judged stays judged."""
@@ -174,6 +209,14 @@ class TestTriedAgain:
         judge = asking(fake, tmp_path, concurrency=2)
         assert reasons(judge(some(200))) == [None] * 5 + ["connection"] * 195
         assert judge.tally.calls <= 20 + 2 and "20 calls to 127.0.0.1 in a row have failed" in judge.tally.stopped
+
+    def test_many_at_once_fall_together(self, tmp_path):
+        """With 16 under way 32 failures in a row are the end, and not 20: one bad moment may take all that were sent."""
+        with faked({"match": "all", "do": "status", "status": 500}) as fake:
+            judge = asking(fake, tmp_path, concurrency=16)
+            assert set(reasons(judge(some(100)))) == {"http 500"}
+            assert "32 calls to 127.0.0.1 in a row have failed" in judge.tally.stopped
+            assert 32 <= fake.calls <= 32 + 16
 
     def test_an_answer_between_faults_starts_the_count_anew(self, tmp_path):
         """Two of three calls fail, 40 in all, never 20 in a row: the run goes on to its end."""

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,12 +13,15 @@ from judge_kit import asking, categories, faked, impatient, reasons, some, truth
 import sgeval.judges.prompt as prompt
 from sgeval.errors import SgevalError
 from sgeval.judges.asking import answer_tokens
+from sgeval.judges.gold import read_gold, read_probe
+from sgeval.judges.labels import normal
 from sgeval.judges.llm import LlmJudge
 from sgeval.judges.providers import PROVIDERS, find_server
 from sgeval.judges.verdict_cache import Question
 from sgeval.judges.verdicts import Pair, Verdict
+from sgeval.judges.wordnet import KNOWN
 
-QUESTION = Question("local/m", "h", 0, None, "json_schema", {}, "words-1", 1)
+QUESTION = Question("local/m", "http://h", 0, None, "json_schema", {}, "words-1", 1)
 PAIR = Pair("object", "dog", "puppy")
 
 
@@ -100,25 +104,78 @@ class TestRequest:
     @pytest.mark.parametrize("form", ["json_object", "text"])
     def test_other_forms(self, tmp_path, form):
         with faked() as fake:
-            asking(fake, tmp_path, reply_format=form, extra={"seed": None, "max_tokens": None})([PAIR])
+            asking(fake, tmp_path, reply_format=form, seed=None, temperature=None, top_p=0.9, max_tokens=77)([PAIR])
             body = json.loads(fake.bodies[0])
         assert body.get("response_format") == ({"type": "json_object"} if form == "json_object" else None)
-        assert "seed" not in body and "max_tokens" not in body
+        assert "seed" not in body and "temperature" not in body and (body["top_p"], body["max_tokens"]) == (0.9, 77)
 
     def test_the_prompt_is_its_version(self):
-        """Other words in the file need another version: this digest stands for prompt-1."""
-        assert prompt.PROMPT == "prompt-1"
-        assert prompt.prompt_digest() == PROMPT_1
+        """Other words in the file need another version: this digest stands for prompt-2."""
+        assert prompt.PROMPT == "prompt-2"
+        assert prompt.prompt_digest() == PROMPT_2
         assert set(prompt.SCHEMA["properties"]["verdicts"]["items"]["properties"]["category"]["enum"]) == set(
             CATEGORIES
         )
         assert all(f'- "{category}": ' in prompt.instructions() for category in CATEGORIES)
 
+    def test_examples_and_known_pairs_are_no_gold(self):
+        """A model is not told the answers that it is measured on."""
+        examples = [pair.split('" and "') for pair in re.findall(r'"([^"]+" and "[^"]+)"', prompt.instructions())]
+        known = [
+            (pair.reference, pair.prediction)
+            for kind in prompt.CANARIES
+            for side in prompt.canaries(kind)
+            for pair in side
+        ]
+        rows = [row.pair for part in ("dev", "test") for row in read_gold(part)]
+        gold = {
+            frozenset((normal(pair.reference, kind), normal(pair.prediction, kind)))
+            for pair in (*rows, *read_probe())
+            for kind in prompt.CANARIES
+        }
+        assert len(examples) >= 12 and len(known) == 30
+        assert [pair for pair in (*examples, *known) if frozenset(map(normal, pair)) in gold] == []
+
     def test_the_name_tells_the_judge(self, tmp_path):
         with faked() as fake:
-            name = asking(fake, tmp_path, batch=5).name
-        assert name == f"local/m@127.0.0.1 prompt-1 {PROMPT_1[:8]} in batches of 5"
-        assert LlmJudge("openai/gpt-4o-mini", api_key="k").name == f"openai/gpt-4o-mini prompt-1 {PROMPT_1[:8]}"
+            name = asking(fake, tmp_path, batch=5, known=KNOWN).name
+        assert name == f"local/m@{fake.url} prompt-2 {PROMPT_2[:8]} in batches of 5"
+        assert LlmJudge("openai/gpt-4o-mini", api_key="k").name == f"openai/gpt-4o-mini prompt-2 {PROMPT_2[:8]}"
+        far = LlmJudge("openai/m", base_url="https://host/v1").name
+        assert far == f"openai/m@host/v1 prompt-2 {PROMPT_2[:8]}"
+
+    @pytest.mark.parametrize(
+        "moved",
+        [
+            *({"seed": 1}, {"seed": None}, {"temperature": 0.7}, {"top_p": 0.5}, {"max_tokens": 9}),
+            *({"reply_format": "text"}, {"extra": {"top_k": 1}}, {"extra": {"top_k": 2}}),
+        ],
+    )
+    def test_the_name_tells_every_option_that_moves_a_verdict(self, moved):
+        """Without it two runs that may differ would have one signature. What is usual is not told."""
+        plain, other = LlmJudge("local/m"), LlmJudge("local/m", **moved)
+        assert other.name.startswith(f"{plain.name} with options ") and len(other.name) == len(plain.name) + 22
+        (name,) = moved
+        assert other.settings == {**plain.settings, name: moved[name]}
+        usual = {"seed": 0, "temperature": 0.0, "top_p": None, "max_tokens": None, "extra": {}}
+        assert LlmJudge("local/m", **usual, reply_format="json_schema", concurrency=3).name == plain.name
+
+    def test_in_batches_the_name_tells_the_vocabulary(self):
+        """It decides which pairs get a second look."""
+        names = [LlmJudge("local/m", batch=2, known=known).name for known in (KNOWN, {"dog"}, ["dog"], {"cat"}, ())]
+        assert " with options " not in names[0] and names[1] == names[2] and len(set(names)) == 4
+        assert LlmJudge("local/m", known={"dog"}).name == LlmJudge("local/m").name
+
+    @pytest.mark.parametrize(
+        "field",
+        [
+            *("model", "messages", "response_format", "stream", "n", "max_tokens", "max_completion_tokens"),
+            *("temperature", "top_p", "seed", "random_seed", "api_key", "Model"),
+        ],
+    )
+    def test_extra_cannot_replace_what_the_judge_sets(self, field):
+        with pytest.raises(SgevalError, match=f"extra: expected no field that the judge sets itself, got {field}$"):
+            LlmJudge("local/m", extra={"top_k": 1, field: "zzz"})
 
     def test_canaries_stand_anywhere(self):
         """Of 3 pairs and 2 known ones each place is taken by a known one within 200 draws, but for one chance in 10^44."""
@@ -133,11 +190,11 @@ class TestRequest:
         assert places == {0, 1, 2, 3, 4}
 
 
-PROMPT_1 = "3c2f642884ae9de4ed5673e606440ff463f0c16dae1d67fee4f8e4d6e8972114"
+PROMPT_2 = "04d559310cc95763e4871df654e3263d52fbc65cc4d9c98bc6bf077b0c45ac6e"
 
 CHANGED = {
     "model": "local/n",
-    "host": "i",
+    "address": "http://h:81",
     "seed": 1,
     "max_tokens": 9,
     "reply_format": "text",
@@ -155,6 +212,8 @@ MOVES = {
     "batch": 2,
     "max_tokens": 9,
     "seed": 1,
+    "temperature": 0.5,
+    "top_p": 0.5,
     "extra": {"top_k": 1},
     "reply_format": "text",
     "normalisation": "words-2",
@@ -197,6 +256,11 @@ class TestKey:
         ]
         assert len({QUESTION.key(pair) for pair in pairs} | {QUESTION.key(PAIR, "scope")}) == 6
 
+    def test_the_schema_of_the_answer_moves_it(self, monkeypatch):
+        before = QUESTION.key(PAIR)
+        monkeypatch.setattr("sgeval.judges.verdict_cache.schema_digest", lambda: "another")
+        assert replace(QUESTION).key(PAIR) != before
+
     def test_the_prompt_moves_it(self, monkeypatch):
         before = QUESTION.key(PAIR)
         monkeypatch.setattr("sgeval.judges.verdict_cache.prompt_digest", lambda: "another")
@@ -210,7 +274,6 @@ class TestSetUp:
             ("gpt-4o-mini", "judge: expected provider/model, such as openai/gpt-4o-mini, got"),
             ("local/", "expected provider/model"),
             ("opneai/gpt-4o", 'did you mean "openai"'),
-            ("openai/gpt-4o", "expected a key in OPENAI_API_KEY or SGEVAL_JUDGE_API_KEY, got none"),
         ],
     )
     def test_names(self, model, words, impatient):  # noqa: F811
@@ -227,6 +290,19 @@ class TestSetUp:
             ({"reply_format": "json"}, "judge, reply_format: expected one of json_schema, json_object, text"),
             ({"extra": {"stop": {"a", "b"}}}, "judge, extra: expected fields that JSON takes, got"),
             ({"extra": {"top_p": float("inf")}}, "judge, extra: expected fields that JSON takes, got"),
+            ({"extra": 7}, "judge, extra: expected fields that JSON takes, got 7"),
+            ({"batch": "many"}, 'judge, batch: expected 1 to 1000, got "many"'),
+            ({"batch": True}, "judge, batch: expected 1 to 1000, got true"),
+            ({"temperature": 3}, "judge, temperature: expected 0 to 2, got 3"),
+            ({"top_p": "high"}, 'judge, top_p: expected 0 to 1, got "high"'),
+            ({"seed": 0.5}, "judge, seed: expected a whole number, got 0.5"),
+            ({"max_tokens": 0}, "judge, max_tokens: expected a whole number from 1, got 0"),
+            ({"max_cost": -1}, "judge, max_cost: expected dollars from 0, got -1"),
+            ({"prices": 1}, "judge, prices: expected two, of a million tokens in and out, got 1"),
+            ({"prices": [1, "x"]}, 'judge, prices: expected dollars from 0, got "x"'),
+            ({"base_url": 7}, "judge, base_url: expected a text, got 7"),
+            ({"known": "dog"}, 'judge, known: expected a set of labels, got "dog"'),
+            ({"base_url": "http://h:99999/v1"}, "judge, base_url: expected an address such as https://host/v1"),
             ({"max_cost": 1.0}, "judge, max_cost: expected prices= for local/m"),
             ({"api_key": "k\nX-Other: 1"}, "expected a key of ASCII characters without blanks"),
             ({"base_url": "ftp://h/v1"}, "judge, base_url: expected an address such as https://host/v1"),
@@ -238,7 +314,12 @@ class TestSetUp:
             LlmJudge("local/m", **options)
         assert words in str(caught.value) and "\n" not in str(caught.value)
 
-    @pytest.mark.parametrize("address", ["http://u:SECRET@h/v1", "http://h/v1?key=SECRET", "http://h/v1#SECRET"])
+    @pytest.mark.parametrize(
+        "address",
+        [
+            *("http://u:SECRET@h/v1", "http://h/v1?key=SECRET", "http://h/v1#SECRET", "http://u:SECRET@h:99999/v1"),
+        ],
+    )
     def test_addresses_with_keys_are_not_shown(self, address):
         with pytest.raises(SgevalError, match="without user, password and query") as caught:
             LlmJudge("local/m", base_url=address)
@@ -262,6 +343,34 @@ class TestSetUp:
         server = find_server("openai/m", "http://five/v1")
         assert (server.host, server.origin, server.key.reveal()) == ("five", "base_url", "ours")
         assert find_server("openai/m", api_key="mine").key.reveal() == "mine"
+
+    def test_a_key_is_missed_when_something_is_asked(self, tmp_path):
+        """An estimate and kept verdicts need none."""
+        with faked() as fake:
+            LlmJudge("openai/m", base_url=fake.url, api_key="k", cache=tmp_path)(some(2))
+            judge = LlmJudge("openai/m", base_url=fake.url, cache=tmp_path)
+            assert judge.estimate(some(3)).calls == 1 and categories(judge(some(2))) == truth(some(2))
+            with pytest.raises(SgevalError, match="expected a key in OPENAI_API_KEY or SGEVAL_JUDGE_API_KEY, got none"):
+                judge(some(3))
+            assert fake.calls == 2
+
+    @pytest.mark.parametrize(
+        ("one", "other", "same"),
+        [
+            ("http://h:8000/v1", "http://h:8001/v1", False),
+            ("http://h/v1", "https://h/v1", False),
+            ("http://h/v1", "http://h/v2", False),
+            ("http://h/v1", "http://i/v1", False),
+            ("http://h/v1", "HTTP://H:80/v1/", True),
+            ("https://h/v1", "https://h:443/v1", True),
+            ("http://[::1]:8000/v1", "http://[::1]/v1", False),
+        ],
+    )
+    def test_two_servers_on_one_host_are_two(self, one, other, same):
+        """In the key of a verdict and in the judge's name."""
+        judges = [LlmJudge("local/m", base_url=address) for address in (one, other)]
+        assert (judges[0].name == judges[1].name) == same
+        assert (judges[0]._question.key(PAIR) == judges[1]._question.key(PAIR)) == same
 
     def test_models_may_have_slashes(self):
         assert find_server("openrouter/a/b:free", api_key="k").model == "a/b:free"
@@ -291,6 +400,14 @@ class TestMoney:
             assert "max_cost" in judge.tally.stopped
             assert categories(asking(fake, tmp_path, prices=(10.0, 100.0), max_cost=5.0)(pairs)) == truth(pairs)
             assert fake.calls == 30
+
+    def test_what_is_under_way_counts(self, tmp_path):
+        """32 requests at once: money is set aside for each before it is sent. One costs 0.0072, so without that the second
+        round would come to 0.23."""
+        with faked(delay=0.05) as fake:
+            judge = asking(fake, tmp_path, prices=(10.0, 100.0), max_cost=0.1, concurrency=32)
+            judge(some(60))
+            assert judge.tally.usd <= 0.1 and 0 < fake.calls <= 13 and "max_cost" in judge.tally.stopped
 
     def test_nothing_to_spend(self, tmp_path):
         with faked() as fake:

@@ -64,6 +64,8 @@ TEXTS = [
     (GOOD.replace("]", ', {"id": "2e", "category": "synonym"}]'), "ids"),
     (GOOD.replace("]", ', {"id": "1f", "category": "synonym"}]'), "ids"),
     (GOOD.replace("]", ', {"id": "1f", "category": "mismatch"}]'), "ids"),
+    ('{"verdicts": [{"id": "1f", "category": "close"}, {"id": "1f", "category": "synonym"}]}', "ids"),
+    ('{"verdicts": [{"id": "1f", "category": "close"}, {"id": "1f", "category": "near"}]}', "ids"),
 ]
 
 # Words of a category, and what they are taken for.

@@ -1,9 +1,13 @@
-"""Runs that are killed, interrupted or share a cache: what is committed is never asked again, and each pair is paid once."""
+"""Runs that are killed, interrupted or share a cache: what is committed is never asked again, and each pair is paid once.
+
+The index of faults is in `test_llm_faults.py`.
+"""
 
 import json
 import os
 import queue
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,11 +20,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from judge_child import scored
 from judge_kit import asking, categories, faked, impatient, some, truth  # noqa: F401
+from temporal_kit import graph, relation
 
 import sgeval
 from sgeval.errors import SgevalError
+from sgeval.judges import make_judge
 from sgeval.judges.verdict_cache import FORM, Finding, VerdictCache
+from sgeval.judges.verdicts import Pair
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and forks of POSIX")
 CHILD = Path(__file__).with_name("judge_child.py")
@@ -97,33 +105,59 @@ def times(fake, pair):
     return fake.counts[pair.kind, pair.reference, pair.prediction]
 
 
+SCORE = {"concurrency": AT_ONCE, "deadline": 10.0}
+OBJECTS = 14  # with relations between neighbours: 14 + 13 pairs of labels, all unequal
+SCORED = [Pair("object", f"item {n}", f"thing {n}") for n in range(OBJECTS)]
+SCORED += [Pair("predicate", f"near {n}", f"by {n}") for n in range(OBJECTS - 1)]
+
+
+def files_to_score(folder):
+    """Predictions and references, and the run folder that `scored` makes of them."""
+    for name, noun, verb in (("predictions", "thing", "by"), ("references", "item", "near")):
+        relations = [(n, f"{verb} {n}", n + 1, (0, 4)) for n in range(OBJECTS - 1)]
+        row = graph("v", [f"{noun} {n}" for n in range(OBJECTS)], [relation(*one) for one in relations])
+        (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    return folder / "run"
+
+
 @pytest.fixture(scope="module")
-def steps(nursery, tmp_path_factory):
-    """How many steps an unbroken run has."""
+def server():
+    """One for all runs whose results are compared: its address stands in them."""
     with faked() as fake:
-        assert nursery.run(fake, tmp_path_factory.mktemp("whole"), counts=True) == 0
-    return int(nursery.said["steps"].get(timeout=10))
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def whole(nursery, server, tmp_path_factory):
+    """The results of an unbroken run, and how many steps it has."""
+    folder = files_to_score(tmp_path_factory.mktemp("whole"))
+    assert nursery.run(server, folder, counts=True, score=True) == 0
+    assert len(server.counts) == server.calls == len(SCORED)
+    return (folder / "results.json").read_bytes(), int(nursery.said["steps"].get(timeout=10))
 
 
 class TestKilled:
     @pytest.mark.parametrize("number", range(KILLS))
-    def test_at_any_point(self, nursery, tmp_path, steps, number):
-        """The first step, the last step that any run of these pairs has, and 23 between them: requests and commits, before
-        and after. Then the run goes on: same verdicts, nothing committed asked again, at most those under way twice."""
-        fewest = 2 * PAIRS + 2  # requests alone, and one commit of all
+    def test_at_any_point(self, nursery, server, tmp_path, whole, number):
+        """The first step, the last step that any run of these pairs has, and 23 between them: requests, commits and the
+        writing of results, before and after. Then the run goes on: the results have the bytes of an unbroken run, no
+        committed verdict was asked for again, and at most those under way twice."""
+        results, steps = whole
+        fewest = 2 * len(SCORED) + 2 + 2  # requests, one commit of all, and the results
         fatal = [0, fewest - 1, *random.Random(7).sample(range(1, fewest - 1), KILLS - 2)][number]
         assert fatal < steps
-        pairs = some(PAIRS)
-        with faked() as fake:
-            assert nursery.run(fake, tmp_path, fatal=fatal) == -signal.SIGKILL
-            judge = asking(fake, tmp_path)
-            kept = committed(tmp_path, pairs, judge)
-            before = Counter(fake.counts)
-            assert categories(judge(pairs)) == truth(pairs)
-            assert all(times(fake, pair) == before[pair.kind, pair.reference, pair.prediction] == 1 for pair in kept)
-            assert sum(fake.counts.values()) <= PAIRS + AT_ONCE
-            assert judge.tally.cached == len(kept)
-            assert categories(asking(fake, tmp_path)(pairs)) == truth(pairs) and fake.calls <= PAIRS + AT_ONCE
+        folder = files_to_score(tmp_path)
+        server.counts.clear()
+        server.calls = 0
+        assert nursery.run(server, folder, fatal=fatal, score=True) == -signal.SIGKILL
+        kept = committed(folder / "verdicts", SCORED, make_judge("local/m", base_url=server.url))
+        before = Counter(server.counts)
+        scored(folder, server.url, SCORE)
+        assert (folder / "results.json").read_bytes() == results
+        assert all(times(server, pair) == before[pair.kind, pair.reference, pair.prediction] == 1 for pair in kept)
+        assert len(server.counts) == len(SCORED) and server.calls <= len(SCORED) + AT_ONCE
+        (told,) = json.loads((folder / "judging.json").read_text())["accounts"]
+        assert (told["judged"], told["cached"]) == (len(SCORED), len(kept))
 
     def test_again_and_again(self, nursery, tmp_path):
         """Killed in batches, ten times on one cache: never more asked again than was under way."""
@@ -168,12 +202,12 @@ class TestInterrupted:
 
 class TestShared:
     def test_eight_processes(self, nursery, tmp_path):
-        """300 pairs in eight orders; two processes are killed on the way. Each pair is asked once, but for those that the
+        """500 pairs in eight orders; two processes are killed on the way. Each pair is asked once, but for those that the
         killed ones had under way."""
-        pairs, killed = some(300), set()
+        pairs, killed = some(500), set()
         with faked() as fake:
-            children = {nursery.start(fake, tmp_path, pairs=300, order=n, options={"concurrency": 2}) for n in range(8)}
-            for share in (50, 150):
+            children = {nursery.start(fake, tmp_path, pairs=500, order=n, options={"concurrency": 2}) for n in range(8)}
+            for share in (100, 250):
                 while fake.calls < share:
                     time.sleep(0.002)
                 pid = sorted(children - killed)[0]
@@ -181,8 +215,8 @@ class TestShared:
                 killed.add(pid)
             ends = dict(nursery.ended() for _ in children)
             assert {pid for pid, code in ends.items() if code} == killed
-            assert set(fake.counts.values()) <= {1, 2} and sum(fake.counts.values()) <= 300 + 2 * 2
-            assert categories(asking(fake, tmp_path)(pairs)) == truth(pairs) and len(fake.counts) == 300
+            assert set(fake.counts.values()) <= {1, 2} and sum(fake.counts.values()) <= 500 + 2 * 2
+            assert categories(asking(fake, tmp_path)(pairs)) == truth(pairs) and len(fake.counts) == 500
 
     @pytest.mark.parametrize("batch", [1, 7])
     def test_two_judges_that_meet(self, tmp_path, batch):
@@ -233,22 +267,22 @@ class TestShared:
 
 class TestDisk:
     def test_damaged_rows(self, tmp_path):
-        """One byte of five verdicts: these five are asked again, counted, and the damaged ones kept aside."""
-        pairs = some(50)
+        """One byte of 50 verdicts: these 50 are asked again, counted, and the damaged ones kept aside."""
+        pairs = some(60)
         with faked() as fake:
             asking(fake, tmp_path)(pairs)
             with closing(sqlite3.connect(tmp_path / FORM.file)) as db:
                 rows = db.execute("SELECT key, value FROM verdicts ORDER BY key").fetchall()
-                for key, value in random.Random(7).sample(rows, 5):
+                for key, value in random.Random(7).sample(rows, 50):
                     place = random.Random(key).randrange(len(value))
                     value = value[:place] + bytes([value[place] ^ 1]) + value[place + 1 :]
                     db.execute("UPDATE verdicts SET value = ? WHERE key = ?", (value, key))
                 db.commit()
             judge = asking(fake, tmp_path)
             assert categories(judge(pairs)) == truth(pairs)
-            assert (judge.tally.damaged, judge.tally.calls, judge.tally.cached) == (5, 5, 45)
+            assert (judge.tally.damaged, judge.tally.calls, judge.tally.cached) == (50, 50, 10)
             with closing(sqlite3.connect(tmp_path / FORM.file)) as db:
-                assert db.execute("SELECT reason, count(*) FROM set_aside").fetchall() == [("digest", 5)]
+                assert db.execute("SELECT reason, count(*) FROM set_aside").fetchall() == [("digest", 50)]
 
     @pytest.mark.parametrize(
         "value",
@@ -276,17 +310,22 @@ class TestDisk:
             assert fake.calls == 6 and (tmp_path / f"{FORM.file}.set-aside-1").exists()
 
     def test_a_cut_log(self, nursery, tmp_path):
-        """The log of a killed run, cut anywhere: what is left of it is used, the rest is asked again."""
-        pairs = some(PAIRS)
-        for n in range(5):
-            folder = tmp_path / str(n)
-            with faked() as fake:
-                assert nursery.run(fake, folder, fatal=60) == -signal.SIGKILL
+        """The log of a killed run, cut at 20 places: what is left of it is used, the rest is asked again."""
+        pairs, kept = some(PAIRS), []
+        with faked() as fake:
+            assert nursery.run(fake, tmp_path / "killed", fatal=60) == -signal.SIGKILL
+            for n in range(20):
+                folder = tmp_path / str(n)
+                shutil.copytree(tmp_path / "killed", folder)
                 log = folder / f"{FORM.file}-wal"
-                os.truncate(log, log.stat().st_size * n // 5)
+                os.truncate(log, log.stat().st_size * n // 20)
+                judge = asking(fake, folder)
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    assert categories(asking(fake, folder)(pairs)) == truth(pairs)
+                    assert categories(judge(pairs)) == truth(pairs)
+                kept.append(judge.tally.cached)
+                assert judge.tally.calls == PAIRS - judge.tally.cached
+        assert kept == sorted(kept) and kept[0] == 0 < kept[-1]
 
     def test_a_newer_version(self, tmp_path):
         with faked() as fake:

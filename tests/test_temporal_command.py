@@ -3,6 +3,7 @@ stranger's text does anything."""
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from typer.testing import CliRunner
 
 import sgeval
 from sgeval.cli.app import app
+from sgeval.cli.ending import AGAIN
 from sgeval.errors import SgevalError, one_line
+from sgeval.judges.prompt import PROMPT
 from sgeval.readers.pvsg import read_pvsg
 from sgeval.records import write_graphs
 from sgeval.report import render_ranking, render_report, words
@@ -142,7 +145,8 @@ class TestLanguageModels:
             run = read_run(tmp_path / "run")
             accepts = right("object", "dog", "cat") != "mismatch"
             assert run.result["object_accuracy"] == (100 if accepts else 75)
-            assert "judge: judged 2, calls 2" in first.stderr and run.result["judge"].startswith("local/x@127.0.0.1")
+            assert "judge: judged 2, calls 2" in first.stderr
+            assert run.result["judge"].startswith(f"local/x@{fake.url} ")
             before = (tmp_path / "run" / "results.json").read_bytes()
             assert command(*asked(fake), "--bootstrap", 0, "--overwrite").exit_code == 0
             assert fake.calls == 2 and (tmp_path / "run" / "results.json").read_bytes() == before
@@ -154,6 +158,91 @@ class TestLanguageModels:
             assert (told.exit_code, fake.calls) == (0, 0) and not (tmp_path / "run").exists()
             assert (found["pairs"], found["object_pairs"], found["predicate_pairs"], found["calls"]) == (2, 1, 1, 2)
         assert json.loads(command("--judge", "exact", "--dry-run").stdout)["pairs"] == 2
+
+    def test_a_dry_run_needs_no_key(self, command, tmp_path):
+        for judge in ("openai/gpt-4o-mini", "groq/x"):
+            told = command("--judge", judge, "--dry-run")
+            assert told.exit_code == 0 and json.loads(told.stdout)["calls"] == 2, told.output
+        told = command("--judge", "openai/gpt-4o-mini")
+        assert told.exit_code == 2 and "expected a key in OPENAI_API_KEY or SGEVAL_JUDGE_API_KEY" in told.stderr
+        assert not (tmp_path / "run" / "results.json").exists()
+
+    def test_what_was_asked_with_stands_in_the_results(self, command, tmp_path):
+        """Every option that moves a verdict, given or not; and its digest in the name and the signature."""
+        with faked() as fake:
+            assert (
+                command(*asked(fake, "--judge-option", "temperature=0.5", "--judge-option", "concurrency=3")).exit_code
+                == 0
+            )
+            assert command(*asked(fake), out="other").exit_code == 0
+            assert command(*asked(fake, "--judge-option", 'extra={"model": "zzz"}'), out="third").exit_code == 2
+        run, other = read_run(tmp_path / "run"), read_run(tmp_path / "other")
+        assert run.inputs["judge_options"] == {
+            **{"base_url": fake.url, "concurrency": 3, "temperature": 0.5, "prompt": PROMPT, "batch": 1, "seed": 0},
+            "reply_format": "json_schema",
+        }
+        assert other.inputs["judge_options"]["temperature"] == 0.0
+        assert run.result["judge"].startswith(f"{other.result['judge']} with options ")
+        assert run.result["judge"] in run.result["signature"] != other.result["signature"]
+
+    def test_the_account_is_kept_and_shown(self, command, tmp_path):
+        """Two models in one run, a request made again; beside the results, which know nothing of it."""
+        rules = (
+            {"match": "nth:1", "do": "status", "status": 500},
+            {"match": "after:2", "do": "model", "model": "fake-2 <b>", "fingerprint": "fp2"},
+        )
+        with faked(*rules) as fake:
+            line = asked(fake, "--judge-option", "concurrency=1", "--bootstrap", "0")
+            assert command(*line).exit_code == 0
+            (told,) = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
+            assert told["mixed_judge"] and (told["judged"], told["calls"], told["retried"], told["cached"]) == (
+                2,
+                3,
+                1,
+                0,
+            )
+            assert [(row["model"], row["verdicts"]) for row in told["models"]] == [("fake-1", 1), ("fake-2 <b>", 1)]
+            page = Page(render_report(read_run(tmp_path / "run"), tmp_path / "report.html"))
+            for text in (
+                "A mixed judge: the server named 2 models",
+                "3 requests",
+                "1 of these made again",
+                "1 by fake-1 fp",
+                "1 by fake-2 <b> fp2",
+                "840 tokens sent",
+            ):
+                assert text in page.words, text
+            assert_harmless(page)
+            before = (tmp_path / "run" / "results.json").read_bytes()
+            assert command(*line, "--overwrite").exit_code == 0
+            assert (tmp_path / "run" / "results.json").read_bytes() == before
+            page = Page(render_report(read_run(tmp_path / "run"), tmp_path / "report.html")).words
+            assert "2 verdicts that were there before" in page and "A mixed judge" in page
+            assert "Over 2 processes" in page and "3 requests" in page
+        assert command("--judge", "exact", "--overwrite").exit_code == 0
+        assert not (tmp_path / "run" / "judging.json").exists()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(
+                "",
+                "[]",
+                "{",
+                '{"judge": "JUDGE"}',
+                '{"judge": "another", "accounts": []}',
+                '{"judge": "JUDGE", "accounts": 7}',
+            ),
+            '{"judge": "JUDGE", "accounts": [{"calls": 1, "models": 7}]}',
+        ],
+    )
+    def test_an_account_of_another_form_is_not_shown(self, command, tmp_path, text):
+        with faked() as fake:
+            assert command(*asked(fake), "--bootstrap", 0).exit_code == 0
+        run = read_run(tmp_path / "run")
+        assert "How it was asked" in Page(render_report(run, tmp_path / "report.html")).words
+        (tmp_path / "run" / "judging.json").write_text(text.replace("JUDGE", run.result["judge"]))
+        assert "How it was asked" not in Page(render_report(run, tmp_path / "report.html")).words
 
     def test_missing_verdicts_withhold_the_headline(self, command, tmp_path):
         with faked({"match": "label:^cat$", "do": "refusal"}) as fake:
@@ -176,7 +265,7 @@ class TestLanguageModels:
                 "judge_options base_url v1",
             ):
                 assert text in page.words, text
-            assert "127.0.0.1:" not in page.source and words.UNKNOWN not in page.words
+            assert words.UNKNOWN not in page.words
             assert_harmless(page)
             lenient = command(*asked(fake), "--max-unjudged", 0.5, "--bootstrap", 0, "--overwrite")
             assert lenient.exit_code == 0 and read_run(tmp_path / "run").result["triplet_accuracy"] == 0
@@ -188,6 +277,52 @@ class TestLanguageModels:
             assert "canary-7" not in refused.output and not (tmp_path / "run" / "results.json").exists()
         refused = command("--judge", "exact", "--judge-option", "batch=2")
         assert refused.exit_code == 2 and "expected no options, got batch" in refused.stderr
+
+
+class TestJudgeFirst:
+    def ask(self, folder, *more, **given):
+        line = ["judge", "ask", *arguments(folder, *more, **given)[2:]]
+        return CliRunner().invoke(app, line)
+
+    @pytest.mark.parametrize("batch", [1, 3])
+    def test_scoring_then_asks_nothing(self, tmp_path, batch):
+        """The command that it prints scores, with the bytes of a run that asked by itself."""
+        more = ("--judge-option", f"batch={batch}", "--limit", 2)
+        with faked() as fake:
+            told = self.ask(tmp_path, *asked(fake, *more))
+            assert told.exit_code == 0, told.output
+            assert json.loads(told.stdout)["judged"] == 2 and not (tmp_path / "run" / "results.json").exists()
+            calls = fake.calls
+            line = told.stderr.split("To score: ")[1].split("\n")[0]
+            assert line.startswith("sgeval score svg2_temporal_accuracy --predictions ")
+            outcome = CliRunner().invoke(app, [*shlex.split(line)[1:], "--bootstrap", "0"])
+            assert outcome.exit_code == 0 and fake.calls == calls, outcome.output
+            again = self.ask(tmp_path, *asked(fake, *more))
+            assert again.exit_code == 0 and json.loads(again.stdout)["calls"] == 0
+            whole = CliRunner().invoke(app, arguments(tmp_path, *asked(fake, *more), "--bootstrap", 0, out="whole"))
+            assert whole.exit_code == 0 and fake.calls > calls
+        one, other = (read_run(tmp_path / name) for name in ("run", "whole"))
+        assert (tmp_path / "run" / "results.json").read_bytes() == (tmp_path / "whole" / "results.json").read_bytes()
+        assert one.result == other.result
+        accounts = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
+        assert [one["calls"] for one in accounts] == [calls, 0, 0]
+
+    def test_dry_run_and_cost(self, tmp_path):
+        prices = ("--judge-option", "prices=[10, 100]", "--judge-option", "max_cost=0", "--judge-option", "cache=x")
+        with faked() as fake:
+            told = self.ask(tmp_path, *asked(fake), "--dry-run")
+            assert (told.exit_code, fake.calls, json.loads(told.stdout)["calls"]) == (0, 0, 2)
+            told = self.ask(tmp_path, *asked(fake, *prices[:4]))
+            assert told.exit_code == 3 and json.loads(told.stdout)["unjudged"] == {"budget": 2} and fake.calls == 0
+
+    def test_judges_that_ask_nobody(self, tmp_path):
+        told = self.ask(tmp_path, "--judge", "wordnet")
+        assert told.exit_code == 2 and 'expected provider/model of a language model, got "wordnet"' in told.stderr
+
+    def test_pairs_without_a_verdict(self, tmp_path):
+        with faked({"match": "label:^cat$", "do": "refusal"}) as fake:
+            told = self.ask(tmp_path, *asked(fake))
+            assert told.exit_code == 3 and json.loads(told.stdout)["unjudged"] == {"refused": 1}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -222,6 +357,52 @@ def test_killed_and_given_again(tmp_path):
         assert bytes_of["run"] == bytes_of["whole"]
         assert CliRunner().invoke(app, [*line, "--overwrite"]).exit_code == 0
         assert fake.calls == calls + pairs and (tmp_path / "run" / "results.json").read_bytes() == bytes_of["whole"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+class TestSignals:
+    """Children are commands of their own; what a signal does there is said by exit code and standard error."""
+
+    @staticmethod
+    def start(folder, fake, change="", command="score"):
+        line = arguments(folder, *asked(fake, "--judge-option", "concurrency=2", "--judge-option", "deadline=900"))
+        line = line if command == "score" else ["judge", "ask", *line[2:]]
+        home = os.pathsep.join([str(Path(sgeval.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"{change}\nfrom sgeval.cli.app import app; app()", *line],
+            **{"env": {**os.environ, "PYTHONPATH": home}, "stderr": subprocess.PIPE, "text": True},
+        )
+        while not fake.calls:
+            assert process.poll() is None
+            fake.ends.wait(0.01)
+        return process, line
+
+    @pytest.mark.parametrize("command", ["score", "ask"])
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_stopped_while_it_asks(self, tmp_path, number, command):
+        """The second answer would come after ten minutes: what is under way is dropped, the first verdict is kept."""
+        with faked({"match": "nth:2..3", "do": "stall", "seconds": 600}) as fake:
+            process, line = self.start(tmp_path, fake, command=command)
+            while fake.calls < 2:
+                fake.ends.wait(0.01)
+            process.send_signal(number)
+            assert process.wait(60) == 130
+            assert AGAIN in process.stderr.read() and not (tmp_path / "run" / "results.json").exists()
+            fake.rules.clear()
+            assert CliRunner().invoke(app, line).exit_code == 0
+            assert sorted(fake.counts.values()) == [1, 2]
+
+    def test_a_second_interrupt_leaves_at_once(self, tmp_path):
+        """What has to be put away takes for ever here, and leave to do so is given for ever."""
+        change = "import time, sgeval.judges.work as work; work.LEAVE = 900\n"
+        change += "work.VerdictCache.close = lambda cache: time.sleep(900)"
+        with faked({"match": "all", "do": "stall", "seconds": 600}) as fake:
+            process, _ = self.start(tmp_path, fake, change)
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
 
 
 def made(folder, said, gold, judge="exact", **options):

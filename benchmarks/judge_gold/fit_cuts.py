@@ -1,4 +1,4 @@
-"""Fit the cuts of `embedding:MODEL` on the dev part of the gold set, and store them under the model's name.
+"""Fit the cuts of `embedding:MODEL` on the dev part of the gold set, and store them under the repository's id.
 
     python -m benchmarks.judge_gold.fit_cuts NAME [--folder FOLDER]
 
@@ -16,7 +16,7 @@ from sgeval.judges.gold import gold_digest, read_gold
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description="Fit and store the cuts of an embedding judge.")
-    parser.add_argument("name", help="the last part of the model's name")
+    parser.add_argument("name", help="the whole id of the repository, such as sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--folder", help="where the model is, if not under its name")
     given = parser.parse_args()
     rows = read_gold("dev")

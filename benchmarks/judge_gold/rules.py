@@ -31,12 +31,12 @@ LINKS: dict[Literal["v", "a"], dict[Pointer, tuple[Category, str]]] = {
     "v": {
         "@": ("hypernym", "hypernym"),
         "$": ("overlap", "group"),
-        "*": ("overlap", "entailment"),
         "!": ("mismatch", "antonym"),
     },
     "a": {"&": ("overlap", "similar"), "!": ("mismatch", "antonym")},
 }
-"""What a pointer between two clear senses stands for, with the name of the rule."""
+"""What a pointer between two clear senses stands for, with the name of the rule. Not what a verb entails: that may come
+before it (awaking entails sleeping) or go wrong in it (tripping entails walking)."""
 LIKE_SPELLING = 0.86
 STANCES = ("sitting", "standing", "lying", "parked", "walking", "flying")
 """Verbs of Visual Genome's most frequent relations that go with a place."""
@@ -294,9 +294,13 @@ def shared_word(sources: Sources) -> Iterator[Candidate]:
 
 
 def parts(sources: Sources) -> Iterator[Candidate]:
-    """Mismatch, hard: a category and a whole that it is a part of."""
+    """Mismatch, hard: a category and a whole that it is a part of. Living things are no parts: WordNet calls a foal a
+    member of horses."""
     by_sense = {one.sense: one for one in sources.categories}
+    living = sources.wordnet.named("organism.n.01")
     for part in sources.categories:
+        if living in sources.wordnet.ancestors(part.sense):
+            continue
         for sense in sources.wordnet.pointers(part.sense, "#"):
             whole = by_sense.get(sense)
             if whole and not _akin(sources, part, whole):

@@ -94,11 +94,14 @@ class SenseNames:
 
 
 def gerund(wordnet: Dictionary, verb: str) -> str | None:
-    """The form in -ing that WordNet's rules lead back to the verb, and to nothing else; none where there is no such form."""
+    """The form in -ing that WordNet's rules lead back to the verb, and to nothing else; none where there is no such form, or
+    where it names a thing too, as clothing does."""
+    thing = wordnet.named("physical_entity.n.01")
     listed = [form for form in wordnet.irregular("v").get(verb, ()) if form.endswith("ing")]
     regular = verb[:-1] + "ing" if verb.endswith("e") and verb[-2:] not in ("ee", "oe", "ye") else verb + "ing"
     for form in listed or [regular]:
-        if wordnet.bases(form, "v") == (verb,) and not wordnet.senses(form, "v"):
+        names_a_thing = any(thing in wordnet.ancestors(sense) for sense in wordnet.senses(form, "n"))
+        if wordnet.bases(form, "v") == (verb,) and not wordnet.senses(form, "v") and not names_a_thing:
             return form
     return None
 

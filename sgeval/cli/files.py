@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,15 +11,17 @@ from sgeval import situation, temporal
 from sgeval.cli.ending import say
 from sgeval.cli.scoring import check_folder, options_in, read_settings, refuse_existing
 from sgeval.data.source import check_split, read_source, source_files
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, shown
 from sgeval.judges import make_judge
 from sgeval.judges.make import is_language_model
-from sgeval.judges.verdicts import Judge, Pair
+from sgeval.judges.tally import ACCOUNT, Tally, write_account
+from sgeval.judges.verdicts import Judge, Pair, Verdict
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
 from sgeval.schemas import Kind
 
 VERDICTS = "verdicts"
 """The folder of a run that keeps what a language model said."""
+JUDGE_OPTIONS = "judge_options"
 READING = ("format", "references_format", "split", "limit", "name")
 
 
@@ -78,7 +81,16 @@ class Job:
             found |= {flag: describe_file(path, source_files(path, form, kind))}
         found |= {"format": self.form("predictions"), "references_format": self.form("references")}
         names = ("split", "limit", *self.metric.more)
-        return found | {key: self.settings[key] for key in names if self.settings.get(key)}
+        found |= {key: self.settings[key] for key in names if self.settings.get(key)}
+        if JUDGE_OPTIONS in self.metric.more and isinstance(self.judge, LlmLike):
+            used = {name: value for name, value in self.judge.settings.items() if value not in (None, {})}
+            found[JUDGE_OPTIONS] = {**found.get(JUDGE_OPTIONS, {}), **used}
+        return found
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The judge that the settings name, made once; see `judge_of`."""
+        return judge_of(self)
 
     def files(self) -> tuple[tuple[str, Path], ...]:
         """What is read, by the name of its flag."""
@@ -99,7 +111,17 @@ def run_job(job: Job, *, overwrite: bool = False) -> Run:
     inputs = job.inputs()
     scoring = job.metric.score(job, options)
     write_run(job.out, str(job.settings.get("name") or job.predictions.stem), scoring, inputs)
+    if JUDGE_OPTIONS in job.metric.more:
+        keep_account(job)
     return read_run(job.out)
+
+
+def keep_account(job: Job) -> None:
+    """Write what a language model's judging came to; of other judges there is nothing to tell."""
+    if isinstance(job.judge, LlmLike):
+        write_account(job.out, job.judge.name, job.judge.tally)
+    else:
+        (job.out / ACCOUNT).unlink(missing_ok=True)
 
 
 def _score_roles(job: Job, options: Any) -> Scoring:
@@ -108,20 +130,24 @@ def _score_roles(job: Job, options: Any) -> Scoring:
 
 
 def _score_temporal(job: Job, options: Any) -> Scoring:
-    judge = judge_of(job)
     rows = (job.rows("predictions"), job.rows("references"))
     try:
-        return temporal.score(*rows, judge=judge, limit=job.settings.get("limit"), options=options)
+        return temporal.score(*rows, judge=job.judge, limit=job.settings.get("limit"), options=options)
     finally:
-        if (tally := getattr(judge, "tally", None)) is not None:
-            told = {name: value for name, value in tally.as_dict().items() if value}
-            say("judge: " + ", ".join(f"{name} {value}" for name, value in told.items()))
+        tell_account(job.judge)
+
+
+def tell_account(judge: Judge) -> None:
+    """Say what a language model's judging came to."""
+    if isinstance(judge, LlmLike):
+        told = {name: value for name, value in judge.tally.as_dict().items() if value}
+        say("judge: " + ", ".join(f"{name} {value}" for name, value in told.items()))
 
 
 def judge_of(job: Job) -> Judge:
     """The judge that the settings name. What a language model says is kept in the run folder, unless `cache` names another:
     the same command, given again, goes on where it stopped."""
-    name, options = job.settings.get("judge"), dict(job.settings.get("judge_options") or {})
+    name, options = job.settings.get("judge"), dict(job.settings.get(JUDGE_OPTIONS) or {})
     if "api_key" in options:  # options stand in the results
         raise SgevalError(
             "judge_options: expected no api_key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)"
@@ -131,27 +157,53 @@ def judge_of(job: Job) -> Judge:
     return make_judge(name, **options)
 
 
+def to_ask(job: Job) -> list[Pair]:
+    """The pairs that scoring would ask its judge."""
+    rows = (job.rows("predictions"), job.rows("references"))
+    return temporal.pairs_to_ask(*rows, job.settings.get("limit"), job.options())
+
+
+def ask_all(job: Job) -> Tally:
+    """Ask a language model what scoring would ask it, and keep the verdicts. Other judges keep none."""
+    if not isinstance(job.judge, LlmLike):
+        raise SgevalError(
+            f"judge: expected provider/model of a language model, got {shown(job.judge.name)}, which asks nobody"
+        )
+    check_folder(job.out)
+    asked = to_ask(job)
+    try:
+        job.judge(asked)
+    finally:
+        tell_account(job.judge)
+    keep_account(job)
+    return job.judge.tally
+
+
 def estimate(job: Job) -> dict[str, Any]:
     """What a judge would be asked, before anything is: distinct pairs of labels by kind, and of a language model calls,
     tokens and dollars."""
-    asked = temporal.pairs_to_ask(
-        job.rows("predictions"), job.rows("references"), job.settings.get("limit"), job.options()
-    )
+    asked = to_ask(job)
     kinds = Counter(pair.kind for pair in asked)
     found: dict[str, Any] = {"pairs": len(asked), **{f"{kind}_pairs": number for kind, number in sorted(kinds.items())}}
-    judge = judge_of(job)
-    if isinstance(judge, LlmLike):
-        found |= asdict(judge.estimate(asked))
+    if isinstance(job.judge, LlmLike):
+        found |= asdict(job.judge.estimate(asked))
     return found
 
 
 @runtime_checkable
 class LlmLike(Protocol):
-    """A judge that can say beforehand what asking costs."""
+    """A judge that can say beforehand what asking costs, and afterwards how it went."""
+
+    name: str
+    settings: dict[str, Any]
+    tally: Tally
+
+    def __call__(self, pairs: Sequence[Pair]) -> Sequence[Verdict]:
+        """One verdict a pair."""
 
     def estimate(self, pairs: Sequence[Pair]) -> Any:
         """Calls, tokens and dollars."""
 
 
 ROLE_VALUES = Metric(situation.Options, "image", _score_roles)
-TEMPORAL = Metric(temporal.Options, "video", _score_temporal, ("judge", "judge_options"))
+TEMPORAL = Metric(temporal.Options, "video", _score_temporal, ("judge", JUDGE_OPTIONS))

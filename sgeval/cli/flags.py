@@ -1,6 +1,7 @@
 """The flags that scoring commands share: each with its help, once."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,53 @@ FORMS = (
 VIDEO_FORMS = (
     "sgeval (default) or answers; or the data set whose folder is given: pvsg, vidor, vipseg, svg2_test, or NAME:CONFIG"
 )
+
+
+Judge = Annotated[
+    str | None, typer.Option(help="wordnet (default), exact, embedding:MODEL, or provider/model of a language model.")
+]
+JudgeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Option of a language model as KEY=VALUE: base_url, batch, concurrency, cache, max_cost …; repeatable."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Ask nothing: say how many pairs of labels would be asked, and the cost.")
+]
+SaidVideos = Annotated[
+    Path, typer.Option(help="Predicted video graphs, or answers of a model, one a line.", show_default=False)
+]
+GoldVideos = Annotated[
+    Path,
+    typer.Option(help="Annotated video graphs; with --references-format the folder of a data set.", show_default=False),
+]
+VideoForm = Annotated[str | None, typer.Option(help=f"Form of the predictions: {VIDEO_FORMS}.")]
+GoldForm = Annotated[str | None, typer.Option(help="Form of the references; as --format.")]
+Limit = Annotated[int | None, typer.Option(help="Score the first N references only.")]
+Level = Annotated[
+    list[str] | None,
+    typer.Option(help="Level of objects that counts; repeatable; all by default.", show_default=False),
+]
+RestrictToGiven = Annotated[
+    bool | None, typer.Option("--restrict-to-given", help="Leave out objects that the model was not given.")
+]
+IgnoreDirection = Annotated[
+    bool | None, typer.Option("--ignore-direction", help="Report the accuracy that ignores direction too.")
+]
+MergeSamePredicate = Annotated[
+    bool | None, typer.Option("--merge-same-predicate", help="Predictions of a pair with equal predicates are one.")
+]
+MissingVideos = Annotated[str | None, typer.Option(help="References without a prediction: error (default) or zero.")]
+
+
+def temporal(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of SVG2 temporal accuracy by their own names, from flags that may be repeated."""
+    return {
+        "judge_options": key_values(given["judge_option"], "--judge-option") or None,
+        "thresholds": given.get("threshold") or None,
+        "levels": given["level"] or None,
+    }
 
 
 def key_values(given: list[str] | None, flag: str) -> dict[str, Any]:

@@ -1,17 +1,19 @@
-"""The commands of `sgeval judge`: what a judge of labels is worth."""
+"""The commands of `sgeval judge`: what a judge of labels is worth, and judging before scoring."""
 
-from typing import TYPE_CHECKING, Annotated
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sgeval.cli import flags
-from sgeval.cli.ending import INCOMPLETE, ends_well, print_json, say
+from sgeval.cli.ending import AGAIN, INCOMPLETE, ends_well, print_json, resumable, say
 
 if TYPE_CHECKING:
     from sgeval.judges.evaluation import Agreement, Kappa
 
 judge_app = typer.Typer(
-    help="Judges of labels: how far one agrees with the gold set, and with itself.",
+    help="Judges of labels: how far one agrees with the gold set, and with itself; and judging before scoring.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -21,7 +23,61 @@ VIEWS = ("five", "lenient", "strict")
 
 @judge_app.callback()
 def judges() -> None:
-    """Judges of labels: how far one agrees with the gold set, and with itself."""
+    """Judges of labels: how far one agrees with the gold set, and with itself; and judging before scoring."""
+
+
+@judge_app.command()
+@ends_well
+def ask(
+    predictions: flags.SaidVideos,
+    references: flags.GoldVideos,
+    out: flags.Out,
+    judge: flags.Judge = None,
+    judge_option: flags.JudgeOption = None,
+    dry_run: flags.DryRun = False,
+    format: flags.VideoForm = None,
+    references_format: flags.GoldForm = None,
+    split: flags.Split = None,
+    limit: flags.Limit = None,
+    ignore_direction: flags.IgnoreDirection = None,
+    merge_same_predicate: flags.MergeSamePredicate = None,
+    level: flags.Level = None,
+    restrict_to_given: flags.RestrictToGiven = None,
+    missing: flags.MissingVideos = None,
+    on_invalid: flags.OnInvalid = None,
+    config: flags.Config = None,
+) -> None:
+    """Ask a language model what `sgeval score svg2_temporal_accuracy` would ask, and keep the verdicts; score later.
+
+    The flags are those of scoring that decide what is asked. Verdicts are kept in OUT/verdicts, or in the folder of
+    `--judge-option cache=DIR`, and never asked for again: after a kill the same command goes on. Prints what judging came
+    to, and on standard error the command that scores without a request. Exit code 3 when pairs are left unjudged.
+
+    Example: `sgeval judge ask --predictions p.jsonl --references gold.jsonl --judge openai/gpt-4o-mini --out runs/mine`
+    """
+    given = dict(locals())
+    from sgeval.cli.files import TEMPORAL, Job, ask_all, estimate
+
+    job = Job.make(TEMPORAL, {**given, **flags.temporal(given)})
+    if dry_run:
+        print_json(estimate(job))
+        return
+    with resumable(AGAIN):
+        tally = ask_all(job)
+    print_json(tally.as_dict())
+    say(f"To score: {_command('score svg2_temporal_accuracy', given)}")
+    if tally.unjudged:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _command(name: str, given: Mapping[str, Any]) -> str:
+    """A command line with the flags that were given."""
+    parts = ["sgeval", *name.split(" ")]
+    for key, value in given.items():
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None and one is not False:
+                parts += [f"--{key.replace('_', '-')}", *([] if one is True else [str(one)])]
+    return shlex.join(parts)
 
 
 @judge_app.command()
@@ -92,6 +148,7 @@ def _show(found: "Agreement") -> None:
     for heading in ("labels", "pairs", *VIEWS):
         kappa.add_column(heading, justify="left" if heading == "labels" else "right", no_wrap=True)
     kappa.add_row("all", f"{found.n:,}", *(_interval(found.kappa[view]) for view in VIEWS))
+    kappa.add_row("asked", f"{found.n_asked:,}", *(_interval(found.kappa_asked[view]) for view in VIEWS))
     for kind, numbers in found.by_kind.items():
         kappa.add_row(kind, f"{numbers['n']:,}", *(_number(numbers[view]) for view in VIEWS))
     console.print(

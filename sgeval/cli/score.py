@@ -209,33 +209,16 @@ def ssg_role_values(
 @app.command("svg2_temporal_accuracy")
 @ends_well
 def svg2_temporal_accuracy(
-    predictions: Annotated[
-        Path, typer.Option(help="Predicted video graphs, or answers of a model, one a line.", show_default=False)
-    ],
-    references: Annotated[
-        Path,
-        typer.Option(
-            help="Annotated video graphs; with --references-format the folder of a data set.", show_default=False
-        ),
-    ],
+    predictions: flags.SaidVideos,
+    references: flags.GoldVideos,
     out: flags.Out,
-    judge: Annotated[
-        str | None,
-        typer.Option(help="wordnet (default), exact, embedding:MODEL, or provider/model of a language model."),
-    ] = None,
-    judge_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Option of a language model as KEY=VALUE: base_url, batch, concurrency, cache, max_cost …; repeatable."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Ask nothing: say how many pairs of labels would be asked, and the cost.")
-    ] = False,
-    format: Annotated[str | None, typer.Option(help=f"Form of the predictions: {flags.VIDEO_FORMS}.")] = None,
-    references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
+    judge: flags.Judge = None,
+    judge_option: flags.JudgeOption = None,
+    dry_run: flags.DryRun = False,
+    format: flags.VideoForm = None,
+    references_format: flags.GoldForm = None,
     split: flags.Split = None,
-    limit: Annotated[int | None, typer.Option(help="Score the first N references only.")] = None,
+    limit: flags.Limit = None,
     threshold: Annotated[
         list[float] | None, typer.Option(help="tIoU to be above of, beside 0.5; repeatable.", show_default=False)
     ] = None,
@@ -244,12 +227,8 @@ def svg2_temporal_accuracy(
     ] = None,
     average: Annotated[str | None, typer.Option(help="items (default: pooled) or video.")] = None,
     assignment: Annotated[str | None, typer.Option(help="any (default) or one_to_one.")] = None,
-    ignore_direction: Annotated[
-        bool | None, typer.Option("--ignore-direction", help="Report the accuracy that ignores direction too.")
-    ] = None,
-    merge_same_predicate: Annotated[
-        bool | None, typer.Option("--merge-same-predicate", help="Predictions of a pair with equal predicates are one.")
-    ] = None,
+    ignore_direction: flags.IgnoreDirection = None,
+    merge_same_predicate: flags.MergeSamePredicate = None,
     strict: Annotated[str | None, typer.Option(help="judge (default), or string: equal strings alone.")] = None,
     endpoint_match: Annotated[
         str | None, typer.Option(help="Ends of strict triplets: lenient (default) or same.")
@@ -257,13 +236,8 @@ def svg2_temporal_accuracy(
     missing_interval: Annotated[
         str | None, typer.Option(help="Relations without a span: whole (default) or fail.")
     ] = None,
-    level: Annotated[
-        list[str] | None,
-        typer.Option(help="Level of objects that counts; repeatable; all by default.", show_default=False),
-    ] = None,
-    restrict_to_given: Annotated[
-        bool | None, typer.Option("--restrict-to-given", help="Leave out objects that the model was not given.")
-    ] = None,
+    level: flags.Level = None,
+    restrict_to_given: flags.RestrictToGiven = None,
     identical: Annotated[str | None, typer.Option(help="judge (default), or canonical: equal labels alone.")] = None,
     prediction_span_end: Annotated[
         str | None, typer.Option(help="exclusive (default), or inclusive: [a, b] means [a, b + 1).")
@@ -271,9 +245,7 @@ def svg2_temporal_accuracy(
     max_unjudged: Annotated[
         float | None, typer.Option(help="Share of items that may stay undecided; 0 by default.")
     ] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="References without a prediction: error (default) or zero.")
-    ] = None,
+    missing: flags.MissingVideos = None,
     on_invalid: flags.OnInvalid = None,
     bootstrap: flags.Bootstrap = None,
     seed: flags.Seed = None,
@@ -296,9 +268,7 @@ def svg2_temporal_accuracy(
     from sgeval.cli.show import show_temporal
     from sgeval.temporal import KINDS, is_withheld
 
-    given["judge_options"] = flags.key_values(judge_option, "--judge-option") or None
-    given |= {"thresholds": threshold or None, "levels": level or None}
-    job = Job.make(TEMPORAL, given)
+    job = Job.make(TEMPORAL, {**given, **flags.temporal(given)})
     if dry_run:
         print_json(estimate(job))
         return

@@ -145,6 +145,8 @@ class Asker:
 
     async def _exchange(self, kind: Kind, named: Mapping[str, Pair]) -> Exchange:
         """One request and its answer. Money is set aside before it is sent."""
+        if lack := self.endpoint.server.lacks_key:
+            self.endpoint.halt("no key", lack, is_set_up=True)
         user = user_message(kind, named)
         budget = self.question.max_tokens or answer_tokens(len(named))
         cost = self._cost(prompt_tokens(user), budget)
@@ -172,6 +174,7 @@ class Asker:
     def _body(self, user: str, budget: int) -> dict[str, Any]:
         question, kind = self.question, self.endpoint.server.kind
         body: dict[str, Any] = {
+            **question.extra,
             "model": self.endpoint.server.model,
             "messages": [{"role": "system", "content": instructions()}, {"role": "user", "content": user}],
             "temperature": question.temperature,
@@ -179,7 +182,6 @@ class Asker:
             kind.budget: budget,
             "response_format": response_format(question.reply_format),
             **({kind.seed: question.seed} if kind.seed else {}),
-            **question.extra,
         }
         return {name: value for name, value in body.items() if value is not None}
 

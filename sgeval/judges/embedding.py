@@ -1,5 +1,6 @@
 """The judge `embedding:MODEL`: how near two labels are to a sentence model, cut into categories on the gold set."""
 
+import hashlib
 import json
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 PREFIX = "embedding:"
 STORED = GOLD.with_name("embedding_cuts.json")
 NEVER = 2.0  # a cosine that no pair reaches
+USUAL = "sentence-transformers/"
+"""The owner of models that are named without one."""
+HELD = (".safetensors", ".json", ".txt", ".model")
+"""Endings of the files of a folder that make a model what it is: weights, configurations, vocabularies."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,9 @@ class Cuts:
 class Embedding:
     """Judge by the cosine of two labels' embeddings. Needs the extra `embedding` (sentence-transformers).
 
-    The four cuts are those stored for the model's name, fitted on the dev part of the gold set; for another model they are
-    fitted on first use, and a warning says so. A cosine knows no opposites: "left of" and "right of" are near each other.
+    The four cuts are those stored for the repository, fitted on the dev part of the gold set; for another model, and for a
+    folder whatever its name, they are fitted on first use, and a warning says so. A cosine knows no opposites: "left of"
+    and "right of" are near each other. `name` has the whole id of the repository, or of a folder a digest of its files.
 
     `encode` takes a list of texts and gives one vector a text; without it the model is loaded by its name, or from a folder.
     `cuts` win over both.
@@ -58,9 +64,10 @@ class Embedding:
     """
 
     def __init__(self, model: str, encode: "Encode | None" = None, cuts: Cuts | None = None) -> None:
-        self.name = f"{PREFIX}{Path(model).resolve().name if Path(model).is_dir() else model}"
+        model, is_folder = found_as(model)
+        self.name = f"{PREFIX}{folder_name(Path(model)) if is_folder else model}"
         self._encode = encode or _load(model)
-        self.cuts = cuts or stored_cuts(model) or self._fitted()
+        self.cuts = cuts or (None if is_folder else stored_cuts(model)) or self._fitted()
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict a pair, in order."""
@@ -112,10 +119,31 @@ def _load(model: str) -> "Encode":
     return encode
 
 
-def stored_cuts(model: str) -> Cuts | None:
-    """The cuts that are stored for a model, by the last part of its name; none once the gold set has changed."""
+def found_as(model: str) -> tuple[str, bool]:
+    """What a model's name stands for, and whether that is a folder, which goes first: a name without an owner is the usual
+    owner's where cuts are stored for that.
+
+    >>> found_as("all-MiniLM-L6-v2"), found_as("someone/all-MiniLM-L6-v2")
+    (('sentence-transformers/all-MiniLM-L6-v2', False), ('someone/all-MiniLM-L6-v2', False))
+    """
+    if not Path(model).is_dir() and USUAL + model in _stored()["models"]:
+        model = USUAL + model
+    return model, Path(model).is_dir()
+
+
+def folder_name(folder: Path) -> str:
+    """A folder's own name with a digest of the model's files in it: names of folders say nothing of what is inside."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in HELD and path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(json.dumps([path.relative_to(folder).as_posix(), content]).encode())
+    return f"{folder.resolve().name} (folder {digest.hexdigest()[:12]})"
+
+
+def stored_cuts(repository: str) -> Cuts | None:
+    """The cuts that are stored for the whole id of a repository; none once the gold set has changed."""
     stored = _stored()
-    found = stored["models"].get(model.rstrip("/").rpartition("/")[2]) if stored["gold"] == gold_digest() else None
+    found = stored["models"].get(repository) if stored["gold"] == gold_digest() else None
     return Cuts(**found) if found else None
 
 

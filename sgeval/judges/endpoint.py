@@ -75,6 +75,7 @@ class Endpoint:
     clock: Callable[[], float] = time.monotonic
     stop: Stop | None = None
     _client: "AsyncOpenAI | None" = None
+    _url: str = ""
     _has_answered: bool = False
     _failed: int = 0
     _rejected: int = 0
@@ -92,6 +93,9 @@ class Endpoint:
             follow_redirects=False,
             limits=httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
             event_hooks={"response": [_bound]},
+        )
+        self._url = (
+            f"{self.server.base_url.rstrip('/')}/chat/completions"  # whole: joining it took a part of each request
         )
         self._client = AsyncOpenAI(
             api_key=self.server.key.reveal() or "none",
@@ -117,6 +121,9 @@ class Endpoint:
 
     async def ask(self, body: dict[str, Any]) -> Answer:
         """Send a request, and again while that may help. After a stop nothing is sent."""
+        first = [await self._once(body)]
+        if not first[0].is_worth_a_try:  # nearly always: no state is kept of a call that went well
+            return first[0]
         from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random_exponential
 
         def last(state: RetryCallState) -> Answer:
@@ -135,7 +142,11 @@ class Endpoint:
             before_sleep=count,
             retry_error_callback=last,
         )
-        return await again(self._once, body)
+
+        async def once() -> Answer:
+            return first.pop() if first else await self._once(body)
+
+        return await again(once)
 
     async def _once(self, body: dict[str, Any]) -> Answer:
         import httpx2
@@ -147,7 +158,7 @@ class Endpoint:
             return Answer(fault=self.stop.reason)
         assert self._client is not None
         self.tally.calls += 1
-        call = self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+        call = self._client.post(self._url, cast_to=httpx2.Response, body=body)
         try:
             response = await asyncio.wait_for(call, self.deadline)
         except APIStatusError as fault:

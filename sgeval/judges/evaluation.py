@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgeval.judges.gold import GoldPair, Part, read_gold, read_probe
-from sgeval.judges.labels import judge_pairs
+from sgeval.judges.labels import judge_pairs, settled
 from sgeval.judges.verdicts import CATEGORIES, Category, Judge, Kind, Pair, Verdict
 from sgeval.options import check_options
 
@@ -48,7 +48,11 @@ class Agreement:
     confusion: dict[Category, dict[str, int]]
     """Gold category, then the judge's category or `unjudged`, with counts."""
     kappa: dict[str, Kappa]
-    """Over five categories, over lenient yes and no, over strict yes and no; on the pairs that were judged."""
+    """Over five categories, over lenient yes and no, over strict yes and no; on the pairs that have a verdict."""
+    n_asked: int
+    """Pairs that reached the judge: labels that are not equal when normalised."""
+    kappa_asked: dict[str, Kappa]
+    """The same on these alone: what the judge itself is worth."""
     accuracy: float | None
     coverage: float
     unjudged: dict[str, int]
@@ -99,6 +103,8 @@ def evaluate_judge(
     swapped = judge_pairs(judge, [Pair(pair.kind, pair.prediction, pair.reference) for pair in pairs])
     elsewhere = judge_pairs(other, pairs) if other is not None else None
     kinds = sorted({pair.kind for pair in pairs})
+    asked = [index for index, pair in enumerate(pairs) if settled(pair) is None]
+    of_asked = [gold[index] for index in asked], [verdicts[index] for index in asked]
     probe = [verdict.accepts(strict=False) for verdict in judge_pairs(judge, read_probe())]
     return Agreement(
         judge=judge.name,
@@ -107,6 +113,8 @@ def evaluate_judge(
         n_families=len({row.families[0] for row in gold}),
         confusion=_confusion(gold, verdicts),
         kappa={view: kappa_of(gold, verdicts, view, bootstrap, seed) for view in _VIEWS},
+        n_asked=len(asked),
+        kappa_asked={view: kappa_of(*of_asked, view, bootstrap, seed) for view in _VIEWS},
         accuracy=_share([row.category == verdict.category for row, verdict in zip(gold, verdicts) if verdict.category]),
         coverage=sum(verdict.category is not None for verdict in verdicts) / len(gold),
         unjudged=dict(Counter(verdict.reason or "" for verdict in verdicts if verdict.category is None)),

@@ -14,25 +14,31 @@ Identical = Literal["judge", "canonical"]
 """Who may say identical: the judge too (as in the paper), or equal normal forms alone."""
 IDENTICAL: tuple[Identical, ...] = ("judge", "canonical")
 
-NORMALISATION = "labels-1"
+NORMALISATION = "labels-2"
 """The name of `normal`: verdicts that are kept hold for labels in this form. Changes when it does."""
 ILLEGAL = "illegal_label"
 MOST_CHARACTERS, MOST_WORDS = 64, 8
 _UNCERTAIN = re.compile(r"\(\s*uncertain\s*\)", re.IGNORECASE)
 _MARKS = " _-'/"
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032", "'"))
+_BREAKS = re.compile(r"[ _\-/]+")
 
 
 @lru_cache(maxsize=262_144)
 def normal(label: str, kind: Kind = "object") -> str:
-    """A label as judges compare it: Unicode NFKC, without the note "(uncertain)", and then the form that equal labels
-    share (`sgeval.phrases.canonical`): lower case, underscores and hyphens as blanks, single blanks. Of objects also the
-    instance number and the panoptic suffix go (`object_words`). Cyrillic stays Cyrillic.
+    """A label as judges compare it: Unicode NFKC, straight apostrophes, without the note "(uncertain)", and then the form
+    that equal labels share (`sgeval.phrases.canonical`): lower case, underscores and hyphens as blanks, single blanks. Of
+    objects also the instance number and the panoptic suffix go (`object_words`). Cyrillic stays Cyrillic.
 
     >>> normal("Dining_Table (uncertain)"), normal("person_1"), normal("play(instrument)", "predicate")
     ('dining table', 'person', 'play(instrument)')
     """
-    bare = _without_note(unicodedata.normalize("NFKC", label))
+    bare = _without_note(_plain(label))
     return canonical(object_words(bare) if kind == "object" else bare)
+
+
+def _plain(label: str) -> str:
+    return unicodedata.normalize("NFKC", label).translate(_APOSTROPHES)
 
 
 def _without_note(label: str) -> str:
@@ -45,9 +51,10 @@ def _without_note(label: str) -> str:
 def gate(label: str) -> str | None:
     """Why a predicted label is not put before a judge, in words; `None` when it may pass.
 
-    After NFKC and without "(uncertain)" and outer blanks: 1 to 64 characters, 1 to 8 words, letters, digits and
-    ``_-'/`` only, so no control, bidirectional or invisible character and no JSON or markup. One bracket at the end is
-    legal, as in VidOR's `play(instrument)`. Annotated labels are trusted and do not pass here.
+    After NFKC, without "(uncertain)" and with single blanks: 1 to 64 characters, 1 to 8 words (hyphens, slashes and
+    underscores part words too), letters, digits and ``_-'/`` only, so no control, bidirectional or invisible character
+    and no JSON or markup. One bracket at the end is legal, as in VidOR's `play(instrument)`. Annotated labels are trusted
+    and do not pass here.
 
     >>> gate("play(instrument)"), gate("ball/sports_ball")
     (None, None)
@@ -56,11 +63,10 @@ def gate(label: str) -> str | None:
     """
     if len(label) > 16 * MOST_CHARACTERS:
         return f"expected at most {MOST_CHARACTERS} characters, got {len(label)}"
-    bare = _without_note(unicodedata.normalize("NFKC", label).strip(" "))
-    text = bare.strip(" ")
+    text = " ".join(filter(None, _without_note(_plain(label)).split(" ")))
     if not 1 <= len(text) <= MOST_CHARACTERS:
         return f"expected 1 to {MOST_CHARACTERS} characters, got {len(text)}"
-    count = len(text.replace("_", " ").split(" "))
+    count = len([word for word in _BREAKS.split(text) if word])
     if count > MOST_WORDS:
         return f"expected at most {MOST_WORDS} words, got {count}"
     head, bracket, note = text.partition("(")

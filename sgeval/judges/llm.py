@@ -2,10 +2,12 @@
 
 import json
 import tempfile
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.util import find_spec
-from math import ceil, isfinite
+from math import ceil, inf
+from numbers import Real
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -18,9 +20,15 @@ from sgeval.judges.providers import PRICES, find_server
 from sgeval.judges.tally import Tally
 from sgeval.judges.verdict_cache import FORM, Question, VerdictCache
 from sgeval.judges.verdicts import Pair, Verdict
+from sgeval.judges.wordnet import KNOWN
 from sgeval.judges.work import Work, run_in_thread
 
 MOST = 1000  # pairs a request, requests at once
+OWN_FIELDS = (
+    *("model", "messages", "response_format", "stream", "n", "max_tokens", "max_completion_tokens", "temperature"),
+    *("top_p", "seed", "random_seed", "api_key", "authorization"),
+)
+"""Fields of a request that `extra` may not hold: options say them, or they would change what the judge says it is."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,14 @@ class LlmJudge:
     `known` are asked again the other way round. `concurrency` requests are under way at once, each for `deadline`
     seconds at most.
 
-    `max_tokens` limits an answer (models that think aloud need more than the default). `extra` holds further fields of
-    a request; None takes one away. `reply_format` is for servers that do not take a JSON schema. `normalisation` names how
-    the labels were made comparable, since verdicts hold for that. `prices` are US dollars for a million tokens, in and out.
-    No request is made that may lead this judge over `max_cost` dollars; one that ran into its deadline may cost, and
-    is not counted.
+    `max_tokens` limits an answer (models that think aloud need more than the default). `seed`, `temperature` and `top_p` are
+    sent as they are, None not at all. `extra` holds further fields of a request, none of `OWN_FIELDS`. `reply_format` is
+    for servers that do not take a JSON schema. `normalisation` names how the labels were made comparable, since verdicts
+    hold for that. `prices` are US dollars for a million tokens, in and out. No request is made that may lead this judge
+    over `max_cost` dollars; one that ran into its deadline may cost, and is not counted.
+
+    `name` says the model, the server where it is not the provider's own, the prompt, and a digest of every other option that
+    may move a verdict and is not the default; `settings` says them in words.
 
     The call takes distinct pairs of different labels. It raises `SgevalError` when requests are refused from the first one on
     (a wrong key, no such model) or the cache cannot be written; then nothing was judged. Whatever else goes wrong leaves
@@ -64,7 +75,7 @@ class LlmJudge:
 
     >>> judge = LlmJudge("local/qwen3", base_url="http://127.0.0.1:9/v1")
     >>> judge.name.partition(" ")[0], judge.estimate([Pair("object", "dog", "puppy")]).calls
-    ('local/qwen3@127.0.0.1', 1)
+    ('local/qwen3@http://127.0.0.1:9/v1', 1)
     """
 
     def __init__(
@@ -79,6 +90,8 @@ class LlmJudge:
         deadline: float = 60.0,
         max_tokens: int | None = None,
         seed: int | None = 0,
+        temperature: float | None = 0.0,
+        top_p: float | None = None,
         extra: Mapping[str, Any] | None = None,
         reply_format: ReplyFormat | None = None,
         normalisation: str = "",
@@ -86,21 +99,28 @@ class LlmJudge:
         prices: tuple[float, float] | None = None,
         max_cost: float | None = None,
     ) -> None:
-        for name, value, most in (("batch", batch, MOST), ("concurrency", concurrency, MOST)):
-            if not 1 <= value <= most:
-                raise SgevalError(f"judge, {name}: expected 1 to {most}, got {shown(value)}")
-        if not (isfinite(deadline) and deadline > 0):
-            raise SgevalError(f"judge, deadline: expected seconds above 0, got {shown(deadline)}")
+        for name, value in (("batch", batch), ("concurrency", concurrency)):
+            _check(name, value, f"1 to {MOST}", 1, MOST, whole=True)
+        _check("max_tokens", max_tokens, "a whole number from 1", 1, inf, whole=True, optional=True)
+        _check("seed", seed, "a whole number", -inf, inf, whole=True, optional=True)
+        _check("temperature", temperature, "0 to 2", 0, 2, optional=True)
+        _check("top_p", top_p, "0 to 1", 0, 1, optional=True)
+        _check("max_cost", max_cost, "dollars from 0", 0, inf, optional=True)
+        _check("deadline", deadline, "seconds above 0", 1e-9, 1e9)
+        for name, text in (("base_url", base_url), ("api_key", api_key), ("normalisation", normalisation)):
+            if not isinstance(text, str | None):
+                raise SgevalError(
+                    f"judge, {name}: expected a text, got {'another value' if name == 'api_key' else shown(text)}"
+                )
+        if isinstance(known, str) or not isinstance(known, Container):
+            raise SgevalError(f"judge, known: expected a set of labels, got {shown(known)}")
         if reply_format is not None:
             one_of("judge, reply_format", reply_format, ("json_schema", "json_object", "text"))
-        try:
-            json.dumps(dict(extra or {}), allow_nan=False)
-        except (TypeError, ValueError):
-            raise SgevalError(f"judge, extra: expected fields that JSON takes, got {shown(extra)}") from None
+        extra = _fields(extra)
         if find_spec("openai") is None or find_spec("tenacity") is None:
             raise SgevalError(f'judge {model}: expected the extra "judge" (pip install "sgeval[judge]"), got no openai')
         self._server = find_server(model, base_url, api_key)
-        self._prices = prices or PRICES.get(model)
+        self._prices = _dollars(prices) or PRICES.get(model)
         if max_cost is not None and self._prices is None:
             raise SgevalError(
                 f"judge, max_cost: expected prices= for {model}, whose prices are not known here, got none"
@@ -108,23 +128,52 @@ class LlmJudge:
         self._max_cost, self._known, self._deadline, self._concurrency = max_cost, known, deadline, concurrency
         self._question = Question(
             model=model,
-            host=self._server.host,
+            address=self._server.address,
             seed=seed,
             max_tokens=max_tokens,
             reply_format=reply_format or self._server.kind.reply_format,
-            extra=dict(extra or {}),
+            extra=extra,
             normalisation=normalisation,
             batch=batch,
+            temperature=temperature,
+            top_p=top_p,
         )
         if cache is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="sgeval-judge-")  # goes with the judge
             cache = self._temporary.name
         self._folder = Path(cache)
         self._lock = Lock()
-        at = f"@{self._server.host}" if self._server.origin != "table" else ""
-        by = f" in batches of {batch}" if batch > 1 else ""
-        self.name = f"{model}{at} {PROMPT} {prompt_digest()[:8]}{by}"
+        self.settings = self._settings()
+        """What may move a verdict, with its value. Never a key."""
+        self.name = self._name()
         self.tally = Tally(usd=0.0 if self._prices else None)
+
+    def _settings(self) -> dict[str, Any]:
+        question = self._question
+        found: dict[str, Any] = {
+            "base_url": question.address,
+            "prompt": PROMPT,
+            "batch": question.batch,
+            "seed": question.seed,
+            "temperature": question.temperature,
+            "top_p": question.top_p,
+            "max_tokens": question.max_tokens,
+            "reply_format": question.reply_format,
+            "extra": dict(question.extra),
+        }
+        if question.batch > 1:  # elsewhere nobody asks which labels are known
+            found["known"] = _vocabulary(self._known)
+        return found
+
+    def _name(self) -> str:
+        kind, question = self._server.kind, self._question
+        usual: dict[str, Any] = {"seed": 0, "temperature": 0.0, "top_p": None, "max_tokens": None, "extra": {}}
+        usual |= {"reply_format": kind.reply_format, "known": _vocabulary(KNOWN)}
+        moved = {key: self.settings[key] for key in usual if self.settings.get(key, usual[key]) != usual[key]}
+        at = "" if question.address == kind.base_url else f"@{question.address.removeprefix('https://')}"
+        by = f" in batches of {question.batch}" if question.batch > 1 else ""
+        more = f" with options {_digest(moved)}" if moved else ""
+        return f"{question.model}{at} {PROMPT} {prompt_digest()[:8]}{by}{more}"
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict a pair, in order."""
@@ -174,3 +223,56 @@ class LlmJudge:
         finally:
             cache.close()
         return [pair for key, pair in keys.items() if key not in found]
+
+
+def _check(
+    name: str,
+    value: object,
+    expected: str,
+    least: float,
+    most: float,
+    *,
+    whole: bool = False,
+    optional: bool = False,
+) -> None:
+    kind = int if whole else Real
+    fits = isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most  # type: ignore[operator]
+    if not (fits or (optional and value is None)):
+        raise SgevalError(f"judge, {name}: expected {expected}, got {shown(value)}")
+
+
+def _fields(extra: object) -> dict[str, Any]:
+    if extra is None:
+        return {}
+    try:
+        found = dict(extra) if isinstance(extra, Mapping) else None
+        json.dumps(found, allow_nan=False)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or not all(isinstance(name, str) for name in found):
+        raise SgevalError(f"judge, extra: expected fields that JSON takes, got {shown(extra)}")
+    if taken := sorted(name for name in found if name.casefold() in OWN_FIELDS):
+        raise SgevalError(f"judge, extra: expected no field that the judge sets itself, got {', '.join(taken)}")
+    return found
+
+
+def _dollars(prices: object) -> tuple[float, float] | None:
+    if prices is None:
+        return None
+    two = tuple(prices) if isinstance(prices, Sequence) and not isinstance(prices, str) else ()
+    for price in two:
+        _check("prices", price, "dollars from 0", 0, inf)
+    if len(two) != 2:
+        raise SgevalError(f"judge, prices: expected two, of a million tokens in and out, got {shown(prices)}")
+    return float(two[0]), float(two[1])
+
+
+def _vocabulary(known: Container[str]) -> str:
+    """A name of a set of labels: the digest of those that can be listed, else what kind of thing it is."""
+    if isinstance(known, Collection):
+        return f"{len(known)} labels {_digest(sorted(map(str, known)))}"
+    return "wordnet" if known is KNOWN else type(known).__qualname__
+
+
+def _digest(value: object) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]

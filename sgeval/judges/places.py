@@ -50,7 +50,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "facing": ("opposite", "opposite to", "across from", "opposite of"),
     "along": ("along", "down along"),
     "toward": ("toward", "towards", "to"),
-    "away": ("away from",),
+    "away": ("away from", "away"),
     "from": ("from",),
     "off": ("off", "off of"),
     "up": ("up",),

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sgeval.judges.verdicts import CATEGORIES, Kind, Pair
 
-PROMPT = "prompt-1"
+PROMPT = "prompt-2"
 """The version. Other words in the file need another version, and a test says so."""
 
 ReplyFormat = Literal["json_schema", "json_object", "text"]
@@ -38,19 +38,20 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-# Pairs whose category is beyond doubt, two of which travel with each batch: synonyms, and mismatches.
+# Pairs whose category is beyond doubt, two of which travel with each batch: synonyms, and mismatches. None of them is in the
+# gold set, nor is any example in the prompt.
 CANARIES: Mapping[Kind, tuple[str, str]] = {
     "object": (
-        "sofa/couch, automobile/car, airplane/aeroplane, bicycle/bike, rug/carpet",
+        "taxi/cab, automobile/car, lorry/truck, bicycle/bike, rug/carpet",
         "spoon/airplane, horse/bathtub, carrot/traffic light, sofa/giraffe, kite/oven",
     ),
     "attribute": (
-        "large/big, small/little, gray/grey, wealthy/rich, unhappy/sad",
+        "tiny/minuscule, small/little, gray/grey, wealthy/rich, unhappy/sad",
         "open/closed, wooden/laughing, wet/striped, empty/full, young/metallic",
     ),
     "predicate": (
         "under/beneath, beside/next to, above/over, grasping/gripping, near/close to",
-        "above/below, eating/parked on, inside/outside, riding/reading, wearing/flying over",
+        "carrying/standing behind, eating/parked on, kicking/sleeping in, riding/reading, wearing/flying over",
     ),
 }
 

@@ -90,7 +90,8 @@ class Server:
     model: str
     provider: str
     base_url: str
-    host: str
+    address: str
+    """The same as verdicts are kept under: scheme, host, port and path."""
     key: Secret
     origin: str
 
@@ -99,15 +100,27 @@ class Server:
         """The provider's entry in the table."""
         return PROVIDERS[self.provider]
 
+    @property
+    def host(self) -> str:
+        """The host alone, for messages."""
+        return urlsplit(self.address).hostname or ""
+
+    @property
+    def lacks_key(self) -> str:
+        """What to say where the server wants a key and none was found."""
+        if self.key.reveal() or not self.kind.keys:
+            return ""
+        return f"expected a key in {' or '.join((*self.kind.keys, OWN_KEY))}, got none"
+
 
 def find_server(name: str, base_url: str | None = None, api_key: str | None = None) -> Server:
     """The server of a `provider/model`. An argument beats our own variables, those beat the provider's, those the table.
 
-    Raises `SgevalError` for a name of another form, an unknown provider, an address that is none or that holds a key, and
-    a missing key, before anything is sent.
+    Raises `SgevalError` for a name of another form, an unknown provider, and an address that is none or that holds a key. A
+    key that is missing is missed when the first request is made (`Server.lacks_key`): kept verdicts need none.
 
-    >>> find_server("local/qwen", base_url="http://127.0.0.1:9999/v1").host
-    '127.0.0.1'
+    >>> find_server("local/qwen", base_url="HTTP://LocalHost:80/v1/").address
+    'http://localhost/v1'
     """
     provider, _, model = name.partition("/")
     if not model:
@@ -118,23 +131,24 @@ def find_server(name: str, base_url: str | None = None, api_key: str | None = No
     origin = next((variable for variable, value in addresses.items() if value), "")
     address = base_url or addresses.get(origin, "") or kind.base_url
     origin = "base_url" if base_url else origin or "table"
-    host = _host(address, origin)
+    plain = _address(address, origin)
     key = api_key or next((value for variable in (OWN_KEY, *kind.keys) if (value := os.environ.get(variable))), "")
-    if not key and kind.keys:
-        raise SgevalError(f"judge {name}: expected a key in {' or '.join((*kind.keys, OWN_KEY))}, got none")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SgevalError(
             f"judge {name}: expected a key of ASCII characters without blanks, got other characters in it"
         )
-    return Server(model, provider, address, host, Secret(key), origin)
+    return Server(model, provider, address, plain, Secret(key), origin)
 
 
-def _host(address: str, origin: str) -> str:
+def _address(address: str, origin: str) -> str:
+    """Scheme, host, port and path of an address in one spelling: small letters, no usual port, no slash at the end."""
     try:
         parts = urlsplit(address)
-        host, has_more = parts.hostname, parts.username or parts.password or parts.query or parts.fragment
+        host, port = parts.hostname, parts.port
+        has_more = bool(parts.username or parts.password or parts.query or parts.fragment)
     except ValueError:
-        host = has_more = None
+        host = port = None
+        has_more = any(mark in address for mark in "@?#")
         parts = urlsplit("")
     if has_more:  # not shown: it may be a key
         raise SgevalError(
@@ -142,4 +156,6 @@ def _host(address: str, origin: str) -> str:
         )
     if parts.scheme not in ("http", "https") or not host:
         raise SgevalError(f"judge, {origin}: expected an address such as https://host/v1, got {shown(address)}")
-    return host
+    host = f"[{host}]" if ":" in host else host
+    at = "" if port in (None, {"http": 80, "https": 443}[parts.scheme]) else f":{port}"
+    return f"{parts.scheme}://{host}{at}{parts.path.rstrip('/')}"

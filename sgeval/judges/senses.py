@@ -30,7 +30,7 @@ TOO_BROAD = (
 calls each thing "object" must not pass."""
 
 _ARTICLES = ("a", "an", "the")
-NEGATIONS = {"no", "not", "non", "never", "without"}
+NEGATIONS = {"no", "not", "non", "never", "without", "cannot"}
 _TAILS = {"in", "on", "with", "at", "from", "for", "of", "near", "behind", "under", "by"}
 _AMOUNTS = {
     *(
@@ -75,6 +75,15 @@ class Reading:
     """Senses similar to them, in a group with them, or entailed by them."""
     rest: str = ""
     """What stands beside the head, where only the head is known: "red" of "red car"."""
+
+
+def is_negated(label: str) -> bool:
+    """Whether a word of a normalised label denies the rest.
+
+    >>> is_negated("not near"), is_negated("isn't on"), is_negated("knot")
+    (True, True, False)
+    """
+    return any(word in NEGATIONS or word.endswith("n't") for word in label.split(" "))
 
 
 def without_articles(label: str) -> str:
@@ -206,7 +215,7 @@ def relate(left: Reading, right: Reading) -> Relation:
     found = _of_senses(left, right)
     if left.rest == right.rest:
         return found
-    if NEGATIONS & {*left.rest.split(" "), *right.rest.split(" ")}:
+    if is_negated(left.rest) or is_negated(right.rest):
         return _OPPOSITE
     if found.category in ("overlap", "mismatch"):
         return found

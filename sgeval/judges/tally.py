@@ -1,8 +1,19 @@
 """What judging came to: verdicts by how they came about, calls, tokens, money, and who answered."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from sgeval import strict_json
+from sgeval.errors import SgevalError
+from sgeval.files import atomic_write
+
+ACCOUNT = "judging.json"
+"""The file of a run folder that tells the tallies of a judge, one for each process that came to its end, the last one last.
+Unlike the results it is another one where judging was stopped and gone on with."""
+KEPT = 100  # tallies
 
 
 @dataclass
@@ -56,3 +67,22 @@ class Tally:
             "models": models,
             "mixed_judge": self.is_mixed,
         }
+
+
+def write_account(folder: Path, judge: str, tally: Tally) -> None:
+    """Add a judge's tally to those of a folder; those of another judge go."""
+    accounts = [*read_accounts(folder, judge), tally.as_dict()][-KEPT:]
+    with atomic_write(folder / ACCOUNT) as file:
+        json.dump({"judge": judge, "accounts": accounts}, file, ensure_ascii=False, allow_nan=False, indent=2)
+        file.write("\n")
+
+
+def read_accounts(folder: Path, judge: str) -> list[dict[str, Any]]:
+    """The tallies of a judge in a folder; none where the file is another judge's, or of another form."""
+    try:
+        told = strict_json.read_file(folder / ACCOUNT)
+    except SgevalError:
+        return []
+    if not isinstance(told, dict) or told.get("judge") != judge or not isinstance(told.get("accounts"), list):
+        return []
+    return [one for one in told["accounts"] if isinstance(one, dict)]

@@ -38,14 +38,14 @@ class Question:
     """Everything beside the pair that may move a verdict; `batch` is how many pairs are asked at once."""
 
     model: str
-    host: str
+    address: str
     seed: int | None
     max_tokens: int | None
     reply_format: ReplyFormat
     extra: Mapping[str, Any]
     normalisation: str
     batch: int
-    temperature: float = 0.0
+    temperature: float | None = 0.0
     top_p: float | None = None
 
     @cached_property
@@ -57,7 +57,7 @@ class Question:
             "answer": self.reply_format,
             "answer_sha256": schema_digest(),
             "model": self.model,
-            "host": self.host,
+            "address": self.address,
             "temperature": self.temperature,
             "top_p": self.top_p,
             "seed": self.seed,

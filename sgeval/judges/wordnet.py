@@ -7,10 +7,10 @@ from functools import lru_cache
 from sgeval.judges import places
 from sgeval.judges.dictionary import PartOfSpeech, dictionary
 from sgeval.judges.labels import normal
-from sgeval.judges.senses import NEGATIONS, Relation, read, relate, without_articles
+from sgeval.judges.senses import Relation, is_negated, read, relate, without_articles
 from sgeval.judges.verdicts import CATEGORIES, Category, Kind, Pair, Verdict
 
-PARTS: dict[Kind, tuple[PartOfSpeech, ...]] = {
+PARTS_OF_SPEECH: dict[Kind, tuple[PartOfSpeech, ...]] = {
     "object": ("n",),
     "attribute": ("a", "n", "v"),
     "predicate": ("v", "a", "n"),
@@ -38,6 +38,9 @@ class WordNet:
     | riding on | riding | hypernym | one has a verb alone: hypernym where the verbs agree |
     | carrying | with | mismatch | a verb alone against a place alone |
     | carrying | carried by | mismatch | the passive turns the relation round |
+    | near | not near | mismatch | one is denied |
+    | facing | facing away from | mismatch | away turns a verb round |
+    | leaving | going away | synonym | unless WordNet has the whole in one sense with it |
     | picking up | lifting | synonym | the whole as one verb of WordNet, where that brings them closer |
 
     But for labels with `/` the category is the same when the two change places.
@@ -73,7 +76,7 @@ def category_of(kind: Kind, left: str, right: str) -> Category:
 
 
 def _of_words(kind: Kind, left: str, right: str) -> Category:
-    relation = _closest(PARTS[kind], left, right)
+    relation = _closest(PARTS_OF_SPEECH[kind], left, right)
     if kind == "attribute" and relation.category == "mismatch" and not relation.is_opposite:
         return _of_attributes(left, right)
     return relation.category
@@ -84,7 +87,7 @@ def _of_attributes(left: str, right: str) -> Category:
     if _stuff(left) in (right, _stuff(right)) or _stuff(right) == left:
         return "synonym"
     short, long = sorted((left, right), key=len)
-    is_shade = long.endswith(f" {short}") and not NEGATIONS & {*long.split(" ")}
+    is_shade = long.endswith(f" {short}") and not is_negated(long)
     return "hypernym" if is_shade else "mismatch"
 
 
@@ -146,13 +149,17 @@ def _take_apart(label: str) -> Phrase:
 def _of_predicates(left: Phrase, right: Phrase) -> Category:
     if left.whole == right.whole:
         return "identical"
-    if left.is_passive != right.is_passive:
+    if left.is_passive != right.is_passive or is_negated(left.whole) != is_negated(right.whole):
         return "mismatch"
     if left.place and right.place and places.excludes(left.place, right.place):
         return "mismatch"
-    whole = relate(read(left.whole, "v"), read(right.whole, "v"))
+    readings = read(left.whole, "v"), read(right.whole, "v")
+    whole = relate(*readings)
     if whole.is_opposite:
         return "mismatch"
+    if {left.place, right.place} == {"away", None}:
+        is_known = not any(reading.rest for reading in readings)
+        return whole.category if is_known and whole.category in ("identical", "synonym") else "mismatch"
     return min(whole.category, _of_parts(left, right), key=_RANK.__getitem__)
 
 
@@ -161,7 +168,7 @@ def _of_parts(left: Phrase, right: Phrase) -> Category:
     if not left.verb and not right.verb:
         return by_place or "mismatch"
     if left.verb and right.verb:
-        by_verb = _closest(PARTS["predicate"], left.verb, right.verb).category
+        by_verb = _closest(PARTS_OF_SPEECH["predicate"], left.verb, right.verb).category
         if left.place is None and right.place is None:
             return by_verb
         if by_place is None:
@@ -193,7 +200,7 @@ class _Known:
 
 
 def _is_word(label: str) -> bool:
-    readings = (read(label, part) for part in PARTS["attribute"])
+    readings = (read(label, part) for part in PARTS_OF_SPEECH["attribute"])
     return any(reading.senses and not reading.rest for reading in readings)
 
 

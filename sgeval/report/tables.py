@@ -178,5 +178,5 @@ def input_rows(inputs: Mapping[str, Any]) -> list[InputRow]:
 
 
 def _last_part(value: object) -> str:
-    text = str(value or "")
+    text = "" if value is None else str(value)
     return PureWindowsPath(text).name or text

@@ -8,6 +8,7 @@ from typing import Any
 
 from sgeval.records import CAMERA
 from sgeval.report import words
+from sgeval.report.account import account
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
 from sgeval.report.text import NOTHING, counted, cut, metric_name, number, percent, percent_interval
@@ -131,6 +132,7 @@ def render_temporal(run: Run, out: Path, images: Path | None = None) -> Path:
         "others": others(run.result),
         "judge": judge(run.result),
         "judge_name": cut(run.result["judge"]),
+        "account": account(run),
         "categories": categories(run),
         "videos": [
             ("Worst videos" if best else "Videos, worst first", [timeline.video(row) for row in worst]),
