@@ -440,6 +440,15 @@ class TestMoney:
             assert judge.estimate(pairs).cached == 46 and judge.estimate(pairs).usd == 0
             assert asking(fake, tmp_path / "new").estimate(pairs).calls == 46, "batches are another question"
 
+    def test_estimate_of_second_looks(self, tmp_path):
+        """41 pairs of labels that nobody knows: 3 calls, and 3 more if all are accepted and looked at again."""
+        with faked() as fake:
+            judge = asking(fake, tmp_path, batch=20, known=())
+            before = judge.estimate(some(41))
+            judge(some(41))
+            assert before.calls == 6 and fake.calls <= before.calls
+            assert asking(fake, tmp_path / "alone", known=()).estimate(some(41)).calls == 41
+
     def test_estimate_finds_what_holds_for_this_submission(self, tmp_path):
         with faked() as fake:
             judge = asking(fake, tmp_path, batch=20)

@@ -151,6 +151,20 @@ class TestLanguageModels:
             assert command(*asked(fake), "--bootstrap", 0, "--overwrite").exit_code == 0
             assert fake.calls == 2 and (tmp_path / "run" / "results.json").read_bytes() == before
 
+    def test_a_run_that_lacks_verdicts_goes_on(self, command, tmp_path):
+        """Stopped by its limit of cost: the same command, with more to spend, asks for what is missing, and nothing twice."""
+        with faked() as fake:
+            prices = ("--judge-option", "prices=[10, 100]")
+            poor = command(*asked(fake, *prices), "--max-cost", 0, "--bootstrap", 0)
+            assert poor.exit_code == 3 and fake.calls == 0 and "the same command goes on" in poor.stderr, poor.output
+            assert read_run(tmp_path / "run").result["object_accuracy"] is None
+            other = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 30)  # another run is not replaced
+            assert other.exit_code == 2 and "holds a run already" in other.stderr
+            rich = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 0)
+            assert rich.exit_code == 0 and fake.calls == 2, rich.output
+            again = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 0)
+            assert again.exit_code == 2 and fake.calls == 2  # it is whole now
+
     def test_dry_run(self, command, tmp_path):
         with faked() as fake:
             told = command(*asked(fake), "--dry-run")

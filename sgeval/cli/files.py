@@ -1,5 +1,6 @@
 """From flags and a YAML file to a run folder, for metrics that read files alone: no model of pictures, no pictures."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -106,14 +107,27 @@ def run_job(job: Job, *, overwrite: bool = False) -> Run:
     """Score and write the run folder."""
     options = job.options()
     check_folder(job.out)
-    if not overwrite:
-        refuse_existing(job.out)
     inputs = job.inputs()
+    if not overwrite and not _lacks_verdicts(job, inputs):
+        refuse_existing(job.out)
     scoring = job.metric.score(job, options)
     write_run(job.out, str(job.settings.get("name") or job.predictions.stem), scoring, inputs)
     if JUDGE_OPTIONS in job.metric.more:
         keep_account(job)
     return read_run(job.out)
+
+
+def _lacks_verdicts(job: Job, inputs: Mapping[str, Any]) -> bool:
+    """Whether `out` holds the run of this very job, with verdicts missing: it goes on where it stopped. Options of the judge
+    may be others as far as they are not in its name: a higher limit of cost, more patience."""
+    try:
+        run = read_run(job.out)
+    except SgevalError:
+        return False
+    if not run.result.get("n_unjudged_pairs") or run.result.get("judge") != job.judge.name:
+        return False
+    before, now = ({**of, JUDGE_OPTIONS: None} for of in (run.inputs, json.loads(json.dumps(inputs))))
+    return bool(run.options == job.options() and before == now)
 
 
 def keep_account(job: Job) -> None:

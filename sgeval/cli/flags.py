@@ -60,8 +60,12 @@ Judge = Annotated[
 JudgeOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Option of a language model as KEY=VALUE: base_url, batch, concurrency, cache, max_cost …; repeatable."
+        help="Option of a language model as KEY=VALUE: base_url, batch, concurrency, cache, prices …; repeatable."
     ),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(help="Dollars that a language model may cost in this run; it stops before. No limit by default."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask nothing: say how many pairs of labels would be asked, and the cost.")
@@ -95,7 +99,11 @@ MissingVideos = Annotated[str | None, typer.Option(help="References without a pr
 def temporal(given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of SVG2 temporal accuracy by their own names, from flags that may be repeated."""
     return {
-        "judge_options": key_values(given["judge_option"], "--judge-option") or None,
+        "judge_options": {
+            **key_values(given["judge_option"], "--judge-option"),
+            **({} if given["max_cost"] is None else {"max_cost": given["max_cost"]}),
+        }
+        or None,
         "thresholds": given.get("threshold") or None,
         "levels": given["level"] or None,
     }

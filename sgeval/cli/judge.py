@@ -34,6 +34,7 @@ def ask(
     out: flags.Out,
     judge: flags.Judge = None,
     judge_option: flags.JudgeOption = None,
+    max_cost: flags.MaxCost = None,
     dry_run: flags.DryRun = False,
     format: flags.VideoForm = None,
     references_format: flags.GoldForm = None,

@@ -214,6 +214,7 @@ def svg2_temporal_accuracy(
     out: flags.Out,
     judge: flags.Judge = None,
     judge_option: flags.JudgeOption = None,
+    max_cost: flags.MaxCost = None,
     dry_run: flags.DryRun = False,
     format: flags.VideoForm = None,
     references_format: flags.GoldForm = None,
@@ -258,10 +259,10 @@ def svg2_temporal_accuracy(
 
     Writes results.json, items.parquet, matches.parquet and videos.parquet into --out. What a language model says is kept
     in OUT/verdicts: the same command, given again, goes on where it stopped; with --overwrite only what has no verdict
-    yet is asked. Exit code 3 when a headline is withheld since verdicts are missing.
+    yet is asked. Exit code 3 when a headline is withheld since verdicts are missing; the same command then asks for those.
 
     Examples: `sgeval score svg2_temporal_accuracy --predictions p.jsonl --references pvsg/ --references-format pvsg --split
-    val --out runs/mine` · `… --format answers --judge openai/gpt-4o-mini --judge-option batch=20 --dry-run`
+    val --out runs/mine` · `… --format answers --judge openai/gpt-4o-mini --max-cost 5 --dry-run`
     """
     given = dict(locals())
     from sgeval.cli.files import TEMPORAL, Job, estimate, run_job
@@ -280,6 +281,8 @@ def svg2_temporal_accuracy(
         show_temporal(run)
     is_empty = all(run.result[f"{kind}_accuracy"] is None for kind in KINDS)
     parts = ("n_invalid", "n_unjudged_pairs") if is_withheld(run.result) else ("n_invalid",)
+    if run.result["n_unjudged_pairs"]:
+        say(AGAIN)
     _tell_end(run, out, parts, is_empty)
 
 

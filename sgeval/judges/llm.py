@@ -31,11 +31,14 @@ OWN_FIELDS = (
 """Fields of a request that `extra` may not hold: options say them, or they would change what the judge says it is."""
 
 
+MOST_DOLLARS = 1e12
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What judging would take: pairs that are there already, requests, tokens, and money where prices are known.
 
-    Tokens are rather too many than too few. Requests leave out those that are made again.
+    Tokens are rather too many than too few; second looks are in them. Requests leave out those that are made again.
     """
 
     pairs: int
@@ -105,7 +108,7 @@ class LlmJudge:
         _check("seed", seed, "a whole number", -inf, inf, whole=True, optional=True)
         _check("temperature", temperature, "0 to 2", 0, 2, optional=True)
         _check("top_p", top_p, "0 to 1", 0, 1, optional=True)
-        _check("max_cost", max_cost, "dollars from 0", 0, inf, optional=True)
+        _check("max_cost", max_cost, "dollars from 0", 0, MOST_DOLLARS, optional=True)
         _check("deadline", deadline, "seconds above 0", 1e-9, 1e9)
         for name, text in (("base_url", base_url), ("api_key", api_key), ("normalisation", normalisation)):
             if not isinstance(text, str | None):
@@ -192,7 +195,8 @@ class LlmJudge:
         return verdicts
 
     def estimate(self, pairs: Sequence[Pair]) -> Estimate:
-        """What a call would take. Nothing is asked or written; batches are taken to be full, second looks left out."""
+        """What a call would take. Nothing is asked or written. Batches are taken to be full, and each pair in them that may
+        get a second look to get one."""
         missing = list(dict.fromkeys(pairs))
         total = len(missing)
         if (self._folder / FORM.file).exists() and missing:
@@ -203,7 +207,8 @@ class LlmJudge:
         for kind in dict.fromkeys(pair.kind for pair in missing):
             some = [pair for pair in missing if pair.kind == kind]
             mean = user_message(kind, {f"{index:08x}": pair for index, pair in enumerate(some[:1000])})
-            n_calls = ceil(len(some) / size)
+            looks = [pair for pair in some if size > 1 and not self._is_known(pair)]
+            n_calls = ceil(len(some) / size) + ceil(len(looks) / size)
             body = len(mean.encode("utf-8", "surrogatepass")) / min(len(some), 1000) * each
             calls += n_calls
             asked += n_calls * prompt_tokens(" " * ceil(body))
@@ -211,6 +216,9 @@ class LlmJudge:
             calls * answer_tokens(each) // 2 if self._question.max_tokens is None else calls * self._question.max_tokens
         )
         return Estimate(total, total - len(missing), calls, asked, said, dollars(self._prices, asked, said))
+
+    def _is_known(self, pair: Pair) -> bool:
+        return pair.reference in self._known and pair.prediction in self._known
 
     def _missing(self, pairs: Sequence[Pair]) -> list[Pair]:
         """The pairs without a verdict in the cache."""
@@ -261,7 +269,7 @@ def _dollars(prices: object) -> tuple[float, float] | None:
         return None
     two = tuple(prices) if isinstance(prices, Sequence) and not isinstance(prices, str) else ()
     for price in two:
-        _check("prices", price, "dollars from 0", 0, inf)
+        _check("prices", price, "dollars from 0", 0, MOST_DOLLARS)
     if len(two) != 2:
         raise SgevalError(f"judge, prices: expected two, of a million tokens in and out, got {shown(prices)}")
     return float(two[0]), float(two[1])
