@@ -13,6 +13,9 @@ import shutil
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 FLAGS = (
     "--headless",
@@ -28,6 +31,20 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 PATIENCE = 90  # seconds
+
+
+@contextmanager
+def serving(folder):
+    """The address of a server of a folder, on this machine alone."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def chromium():
@@ -88,6 +105,7 @@ class Browser:
         tab = self._tabs[session] = Tab(self, session, target)
         for part in ("Page", "Network", "Log", "Runtime"):
             self.call(f"{part}.enable", session)
+        self.call("Network.setCacheDisabled", session, cacheDisabled=True)
         tab.look(width, height, dark)
         return tab
 
@@ -108,12 +126,14 @@ class Tab:
 
     def told(self, method, params):
         """What the browser tells of the page."""
-        if method == "Network.requestWillBeSent" and not params["request"]["url"].startswith("data:"):
-            self.requests.append(params["request"]["url"])
+        if method == "Network.requestWillBeSent":
+            url = params["request"]["url"]
+            if not url.startswith("data:") and not url.endswith("/favicon.ico"):  # the browser's own wish
+                self.requests.append(url)
         elif method == "Page.javascriptDialogOpening":
             self.dialogs.append(params["message"])
             self._browser.send("Page.handleJavaScriptDialog", self._session, accept=False)
-        elif method == "Log.entryAdded":
+        elif method == "Log.entryAdded" and not params["entry"].get("url", "").endswith("/favicon.ico"):
             self.faults.append(params["entry"]["text"])
         elif method == "Runtime.exceptionThrown":
             self.faults.append(str(params["exceptionDetails"]))

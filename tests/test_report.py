@@ -286,7 +286,11 @@ def test_windows_and_overlays_stay_inside() -> None:
             assert window[0] <= box[0] and window[1] <= box[1] and box[2] <= window[2] and box[3] <= window[3]
         drawn = overlay(window, boxes[0], boxes[1], ("a" * 99, "狗"))  # type: ignore[arg-type]
         assert max(drawn.width, drawn.height) == 320
-    assert overlay((0, 0, 40, 30), (0, 0, 40, 30), (10, 10, 30, 20), ("box", "cup")).arrow is None
+    # One in the middle of the other, eight units a pixel: from corner to corner, the head 11 units before the end.
+    box, cup = (0.0, 0.0, 40.0, 30.0), (10.0, 10.0, 30.0, 20.0)
+    arrow = overlay((0, 0, 40, 30), box, cup, ("box", "cup")).arrow
+    assert arrow and arrow[:2] == (0, 0) and math.dist(arrow[2:], (80, 80)) == pytest.approx(11, abs=0.1)
+    assert overlay((0, 0, 40, 30), box, (0.0, 0.0, 40.0, 31.0), ("box", "cup")).arrow is None
 
 
 def test_histogram_counts_every_score() -> None:

@@ -172,7 +172,7 @@ class TestReport:
         assert page.words.count(heads) == 2  # of both readings
         ends = percent_interval(run.result["value_all_low"], run.result["value_all_high"])
         assert ends and ends in page.words
-        assert sum(tag == "svg" for tag, _ in page.tags) == 4 + 2  # a bar a role, and a verb
+        assert sum(tag == "svg" for tag, _ in page.tags) == 4 + 2 + 1  # a bar a role and a verb, a heat map
         assert str(tmp_path) not in page.source
         assert_harmless(page)
 

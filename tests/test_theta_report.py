@@ -14,7 +14,7 @@ from sgeval.alignment.options import Protocol, Score
 from sgeval.cli.app import app
 from sgeval.report import render_report, words
 from sgeval.report.facts import scored_items, why_nothing
-from sgeval.report.heat import OTHERS, Row, confusion, heat_map
+from sgeval.report.heat import OTHERS, RANKED, Row, confusion, heat_map
 from sgeval.report.text import agreed, hundred
 from sgeval.report.theta import confused_rows, overview, rank, ranked_items, slice_rows, verdict, won_by_swap, worst
 from sgeval.runs import Run, read_run, write_run
@@ -143,16 +143,16 @@ def test_confused_triplets_and_their_heat_map(tmp_path: Path) -> None:
     said = [(row.said.words, row.confuser, row.n, row.of, row.share) for row in confused_rows(run)]
     assert said == [("dog on cup", "left of", 1, 1, "100.0 %"), ("dog under cup", "left of", 1, 1, "100.0 %")]
     rows = confusion(ranked_items(run), "words")
-    assert [(row.predicate, row.n, row.best, dict(row.preferred)) for row in rows] == [
+    assert [(row.truth, row.n, row.right, dict(row.taken)) for row in rows] == [
         ("left of", 2, 2, {}),
         ("on", 1, 0, {"left of": 1}),
         ("under", 1, 0, {"left of": 1}),
     ]
-    drawn = heat_map(rows)
+    drawn = heat_map(rows, RANKED)
     assert drawn and [label.text for label in drawn.columns] == ["left of", "on", "under"]
     assert [(cell.text, cell.is_truth) for cell in drawn.cells] == [("100", True), ("100", False), ("100", False)]
     assert drawn.cells[1].words == "on: left of preferred in 1 of 1 (100.0 %)"
-    assert heat_map(rows[:1]) is None and heat_map([]) is None
+    assert heat_map(rows[:1], RANKED) is None and heat_map([], RANKED) is None
     page = Page(render_report(run, tmp_path / "report.html"))
     assert "dog on cup left of 1 of 1 100.0 %" in page.words
     assert "left of: nothing scored higher in 2 of 2 (100.0 %)" in page.words
@@ -161,8 +161,8 @@ def test_confused_triplets_and_their_heat_map(tmp_path: Path) -> None:
 def test_the_heat_map_adds_up_and_fits(tmp_path: Path) -> None:
     rows = confusion(ranked_items(noise(theta_run(tmp_path))), "words")
     assert len(rows) == 15 and [row.n for row in rows] == sorted((row.n for row in rows), reverse=True)
-    assert all(row.best + sum(row.preferred.values()) == row.n for row in rows)
-    drawn = heat_map(rows)
+    assert all(row.right + sum(row.taken.values()) == row.n for row in rows)
+    drawn = heat_map(rows, RANKED)
     assert drawn
     assert any(len(label.text) < len(label.words) for label in drawn.rows)
     assert all(0 < cell.opacity < 1 and cell.x >= drawn.left and cell.y >= drawn.top for cell in drawn.cells)
@@ -172,7 +172,7 @@ def test_the_heat_map_adds_up_and_fits(tmp_path: Path) -> None:
     reach = [len(label.text) * 13 * 0.6 * 0.7 for label in drawn.columns]
     assert all(label.x + wide <= drawn.width for label, wide in zip(drawn.columns, reach, strict=True))
     assert all(label.y - wide >= 0 for label, wide in zip(drawn.columns, reach, strict=True))
-    lone = heat_map([Row("on", 4, 1, {"in": 2, "at": 1})])
+    lone = heat_map([Row("on", 4, 1, {"in": 2, "at": 1})], RANKED)
     assert lone and [label.text for label in lone.columns] == ["on", OTHERS]
     assert [cell.text for cell in lone.cells] == ["25", "75"]
 
