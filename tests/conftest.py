@@ -198,9 +198,7 @@ def browser(tmp_path_factory):
     from browser_kit import Browser, chromium
 
     if chromium() is None:
-        pytest.skip(
-            "no Chromium here: `.ci/browser` gets one where it may, `apt-get install chromium` is the hand's way"
-        )
+        pytest.skip("no Chromium here; .ci/browser installs one where it may")
     browser = Browser(tmp_path_factory.mktemp("profile"))
     yield browser
     browser.close()
