@@ -30,7 +30,7 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-PATIENCE = 240  # seconds; a busy machine starts four apps in minutes
+PATIENCE = 120  # seconds; a busy machine starts four apps in minutes
 
 
 @contextmanager

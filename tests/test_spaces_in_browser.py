@@ -92,12 +92,12 @@ def relclipscore(app):
     text, picture = app.example()
     graph = json.loads(text)
     found = sgeval.relclipscore([graph], images={graph["image_id"]: Image.open(picture)}, model="demo")
-    return f'"relclipscore": {found["relclipscore"]}'
+    return f'"relclipscore" : {found["relclipscore"]}'
 
 
 def theta(app):
     rows = json.loads(app.LISTS)
-    return f'"theta": {sgeval.theta([row["scores"] for row in rows], [row["truth"] for row in rows])["theta"]}'
+    return f'"theta" : {sgeval.theta([row["scores"] for row in rows], [row["truth"] for row in rows])["theta"]}'
 
 
 def role_values(app):
