@@ -10,6 +10,13 @@ import numpy.typing as npt
 
 Boxes = npt.NDArray[np.float64]
 
+SMALL = 0.2  # paper 1, Table 4: a box of less than a fifth of the other's area
+FAR = 0.2  # paper 1, Section 4: apart by a fifth of the picture, here of its diagonal
+ROUNDING = 1e-9  # relative; what decimals of a box lose on their way to a ratio, forgiven at both borders
+TOUCHING = 1e-9  # share of the smaller box; less in common is the rounding of two edges that meet
+SIZES = ("below 0.2", "0.2 and above")
+DISTANCES = ("overlap", "near", "distant")
+
 
 def corners(xywh: Sequence[Sequence[float]] | Boxes) -> Boxes:
     """Corners `(N, 4)` x1 y1 x2 y2 of boxes given as x, y, width, height.
@@ -73,6 +80,25 @@ def gap(first: Boxes, second: Boxes) -> npt.NDArray[np.float64]:
     """
     apart = np.maximum(first[..., :2] - second[..., 2:], second[..., :2] - first[..., 2:])
     return np.asarray(np.hypot(*np.moveaxis(np.maximum(apart, 0.0), -1, 0)))
+
+
+def overlapping(first: Boxes, second: Boxes) -> npt.NDArray[np.bool_]:
+    """Whether two boxes have an area in common, elementwise. Edges that meet have none, whatever rounding makes of them.
+
+    >>> bool(overlapping(np.array([0., 0., 2., 2.]), np.array([1., 1., 4., 5.])))
+    True
+    """
+    return np.asarray(area(intersection(first, second)) > TOUCHING * np.minimum(area(first), area(second)))
+
+
+def size_group(ratio: float) -> str:
+    """The name of a size ratio's group, one of `SIZES`."""
+    return SIZES[ratio >= SMALL * (1 - ROUNDING)]
+
+
+def distance_group(is_overlap: bool, apart: float) -> str:
+    """The name of a distance's group, one of `DISTANCES`; `apart` is a share of the picture's diagonal."""
+    return DISTANCES[0 if is_overlap else 1 + (apart >= FAR * (1 - ROUNDING))]
 
 
 def clip_boxes(boxes: Boxes, width: float, height: float) -> Boxes:

@@ -190,3 +190,15 @@ def checkpoints(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("models")
     return {kind: write_folder(root / kind, *PARTS[kind]()) for kind in KINDS}
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A headless Chromium; without one the test is skipped."""
+    from browser_kit import Browser, chromium
+
+    if chromium() is None:
+        pytest.skip("no Chromium here; .ci/browser installs one where it may")
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()

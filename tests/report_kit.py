@@ -56,6 +56,7 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words = ""
+        self.styles: list[str] = []
         self.source = path.read_text(encoding="utf-8")
         self._in_style = False
         self.feed(self.source)
@@ -64,6 +65,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._in_style = tag == "style"
+        if self._in_style:
+            self.styles.append("")
         if tag in ("td", "th", "div", "p", "li", "b", "br"):
             self.words += " "
 
@@ -71,7 +74,9 @@ class Page(HTMLParser):
         self._in_style = self._in_style and tag != "style"
 
     def handle_data(self, data: str) -> None:
-        if not self._in_style:
+        if self._in_style:
+            self.styles[-1] += data
+        else:
             self.words += data
 
     def pictures(self) -> list[str]:
@@ -92,7 +97,7 @@ def assert_harmless(page: Page, links: tuple[str, ...] = ()) -> None:
             href = str(attrs["href"])
             assert href in links if tag == "a" else href.startswith("data:image/jpeg;base64,")
     assert not [char for char in page.source if not char.isprintable() and char != "\n"]
-    assert "@import" not in page.source and "url(" not in page.source
+    assert len(page.styles) == 1 and "@import" not in page.styles[0] and "url(" not in page.styles[0]
     policies = [attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
     assert policies == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
 
@@ -132,16 +137,3 @@ def make_run(folder: Path, name: str, predictions: list[Any], references: list[A
 
 
 REFERENCES = [graph(name, [(0, 1, "left of"), (1, 0, "right of")]) for name in "ab"]
-
-PAYLOADS = (
-    "<img src=x onerror=alert(1)>",
-    "</style><script>alert(1)</script>",
-    "</title><svg onload=alert(1)>",
-    '"onmouseover=alert(1) x="',
-    "' onfocus=alert(1) autofocus='",
-    "javascript:alert(1)",
-    "{{ 7*7 }}{% raw %}",
-    "<iframe src=//evil.example></iframe>",
-    "a\u202egnp.exe",
-    "\x1b[31mred\x00",
-)

@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from report_kit import Page, assert_harmless
 from typer.testing import CliRunner
 
 from sgeval.cli.app import app
 from sgeval.comparison import compare, differing, group_runs, numbered
 from sgeval.errors import SgevalError
-from sgeval.report import tabular
+from sgeval.report import render_ranking, tabular
 from sgeval.runs import read_run, write_run
 from sgeval.situation import Options, score_rows
 
@@ -216,3 +217,29 @@ class TestCommand:
     def test_refusal(self, runs, tmp_path):
         outcome = self.run(runs[0].folder, tmp_path / "none")
         assert outcome.exit_code == 2 and "expected a run folder" in outcome.stderr
+
+
+class TestPage:
+    def test_page_tables_and_records_show_one_number(self, runs, tmp_path):
+        found = compare(runs)
+        page = Page(render_ranking(runs, tmp_path / "ranking.html"))
+        assert_harmless(page)
+        lines = found.groups[0].lines["value"]
+        for line, record in zip(lines, tabular.records(found), strict=True):
+            shown = tabular.cells(line, found.factor)
+            assert f"{line.rank} {line.name} {record['score']:.2f} " in page.words and record["score"] == line.value
+            assert shown[2].startswith(f"{record['score']:.2f}")
+            assert all(cell in page.words for cell in (shown[3], shown[4], shown[5]))
+            assert shown[3] == "–" or shown[3].startswith(f"{record['difference']:.2f}")
+            assert f"| {' | '.join(map(tabular.markdown_text, shown))} |" in tabular.to_markdown(found)
+        assert (
+            "high is first with 100.00, 75.00 points ahead of low (25.00). A paired test tells them apart" in page.words
+        )
+
+    def test_command(self, runs):
+        folders = [str(run.folder) for run in runs]
+        outcome = CliRunner().invoke(app, ["report", *folders])
+        assert (
+            outcome.exit_code == 0
+            and "SSG role values, 3 systems on 12 pictures" in Page(runs[0].folder / "ranking.html").words
+        )

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from report_kit import REFERENCES, Page, assert_harmless, graph, make_run
 
+from sgeval.comparison import compare
 from sgeval.errors import SgevalError
 from sgeval.report import render_ranking
-from sgeval.report.compare import differences, kind_of, obstacles, order, reference_predicates
+from sgeval.report.compare import differences, kind_of, order, reference_predicates
 from sgeval.report.facts import scored_items
-from sgeval.report.ranking import kind_rows, labels, rows, statements
+from sgeval.report.ranking import best_first, kind_rows, table
 from sgeval.runs import Run
 
 
@@ -26,7 +27,9 @@ def test_ranking_orders_and_explains(tmp_path: Path) -> None:
     links = {name: f"{name}.html" for name in ("good", "guess", "swap")}
     page = Page(render_ranking(runs, tmp_path / "ranking.html", links=links))
     assert "good is first with 90.00, 60.00 points ahead of guess (30.00)." in page.words
-    assert "guess follows with 30.00, 10.00 points ahead of swap (20.00)." in page.words
+    assert (
+        "3 swap 20.00" in page.words and "-70.00" in page.words and "of 2. Not told apart: guess, swap." in page.words
+    )
     assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == ["good.html", "guess.html", "swap.html"]
     # Two pictures, one pair in each: 0.9 - 0.2 apart, each system's words and the reference's beside each other.
     assert page.words.count("gap 70.00") == 2 and len(page.pictures()) == 2
@@ -43,28 +46,43 @@ def test_kinds_against_the_reference(tmp_path: Path) -> None:
     assert kinds == {"good": {"equal"}, "guess": {"other"}, "swap": {"exchanged"}}
     nothing = replace(scored_items(runs[0])[0], image_id="elsewhere")
     assert kind_of(nothing, references) == "unknown"
-    table = dict(kind_rows(runs, labels(runs)))
-    assert [(cell.kind, cell.share, cell.mean) for cell in table["All systems"]] == [
+    cells = dict(kind_rows(runs, [run.name for run in runs]))
+    assert [(cell.kind, cell.share, cell.mean) for cell in cells["All systems"]] == [
         ("As the reference", "33.3 %", "90.00"),
         ("Subject and object exchanged", "33.3 %", "20.00"),
         ("Another predicate", "33.3 %", "30.00"),
     ]
 
 
-def test_unlike_runs_are_not_ranked(tmp_path: Path) -> None:
-    good, other = (
-        make_run(tmp_path, name, [graph(image, [(0, 1, "left of")]) for image in "ab"], REFERENCES, penalty=penalty)
-        for name, penalty in (("good", "none"), ("other", "bounded"))
+def test_runs_of_another_protocol_stand_apart(tmp_path: Path) -> None:
+    words = {"good": "left of", "other": "left of", "third": "on"}
+    given = {"good": "none", "other": "bounded", "third": "none"}
+    good, other, third = (
+        make_run(tmp_path, name, [graph(image, [(0, 1, word)]) for image in "ab"], REFERENCES, penalty=given[name])
+        for name, word in words.items()
     )
-    page = Page(render_ranking([other, good], tmp_path / "ranking.html"))
-    assert "cannot be ranked. The signatures differ" in page.words and "penalty bounded none" in page.words
-    assert "is first" not in page.words and "Where they differ most" not in page.words
-    fewer = make_run(tmp_path, "fewer", [graph("a", [(0, 1, "left of")])], REFERENCES[:1], penalty="none")
-    assert obstacles([good, fewer]) == ["The runs are not over the same pictures."]
-    bare = make_run(tmp_path, "bare", [graph(image, [(0, 1, "left of")]) for image in "ab"], penalty="none")
-    assert obstacles([good, bare]) == ["The runs were not made with the same references."]
-    with pytest.raises(SgevalError, match="at least one run"):
-        render_ranking([], tmp_path / "ranking.html")
+    page = Page(render_ranking([third, other, good], tmp_path / "ranking.html"))
+    assert "cannot all be ranked together. They were scored by 2 protocols" in page.words
+    assert (
+        "Not ranked with the systems above, for this differs: Part Protocol 1 Here penalty none bounded" in page.words
+    )
+    assert "1 good 90.00" in page.words and "2 third 30.00" in page.words and "– other 90.00" in page.words
+    # What separates systems is told of those that may be ranked.
+    assert "Why: systems of protocol 1" in page.words and page.words.count("gap 60.00") == 2
+    assert_harmless(page)
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    good = make_run(tmp_path, "good", [graph(image, [(0, 1, "left of")]) for image in "ab"], REFERENCES)
+    fewer = make_run(tmp_path, "fewer", [graph("a", [(0, 1, "left of")])], REFERENCES[:1])
+    for runs, words in (
+        ([], "at least one run"),
+        ([good, fewer], "on the same pictures"),
+        ([good, replace(good, metric="theta")], "runs of one metric, got relclipscore, theta"),
+    ):
+        with pytest.raises(SgevalError, match=words):
+            render_ranking(runs, tmp_path / "ranking.html")
+    assert not (tmp_path / "ranking.html").exists()
 
 
 def test_ranking_of_equal_and_undefined_scores(tmp_path: Path) -> None:
@@ -73,13 +91,17 @@ def test_ranking_of_equal_and_undefined_scores(tmp_path: Path) -> None:
     none = make_run(tmp_path, "none", [graph(image, []) for image in "ab"], penalty="none", empty="skip")
     runs = [none, one, two]
     assert order(runs) == [1, 2, 0]
-    ranked = [runs[index] for index in order(runs)]
-    assert labels(ranked) == ["twin (1)", "twin (2)", "none"]
-    assert [row.rank for row in rows(ranked, labels(ranked), {})] == ["1", "1", ""]
-    (statement,) = statements(ranked, labels(ranked))
-    assert statement.words == "has 30.00, the same score as"
-    assert statement.test == "A paired test does not tell them apart (p = 1.000)."
-    assert differences(ranked) == []
+    found = compare(runs)
+    assert [name for name, _ in best_first(found.groups[0])] == ["twin (1)", "twin (2)", "none"]
+    made = table(found, found.groups[0], {})
+    assert [(row.rank, row.score) for row in made.rows] == [("1", "30.00"), ("1", "30.00"), ("–", "–")]
+    assert made.lead == (
+        "twin (1)",
+        "has 30.00, the same score as",
+        "twin (2)",
+        "(30.00). A paired test does not tell them apart (p = 1.000).",
+    )
+    assert differences([one, two, none]) == []
     assert "What the systems say" not in Page(render_ranking([one], tmp_path / "one.html")).words
 
 
@@ -89,4 +111,4 @@ def test_ids_of_unlike_boxes_are_no_pair(tmp_path: Path) -> None:
         each["objects"][0]["bbox"] = [5, 50, 30, 30]
     here = [graph(image, [(0, 1, "left of")]) for image in "ab"]
     runs = [make_run(tmp_path, "one", here), make_run(tmp_path, "two", moved)]
-    assert obstacles(runs) == [] and differences(runs) == []
+    assert len(compare(runs).groups) == 1 and differences(runs) == []

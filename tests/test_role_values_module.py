@@ -15,6 +15,7 @@ from ssg_rows_kit import contact, frame, random_rows
 
 import sgeval
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.hub.space import one_a_line
 from sgeval.readers.ssg import read_ssg
 from sgeval.situation import CONFIGS, Options
 
@@ -194,17 +195,16 @@ def test_the_space_computes_its_examples():
     spec = importlib.util.spec_from_file_location("role_values_space", FOLDER / "app.py")
     space = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(space)
-    said, gold = space.one_a_line(space.SAID), space.one_a_line(space.GOLD)
+    said, gold = one_a_line(space.SAID), one_a_line(space.GOLD)
     table, frames, result = space.score_frames(said, gold, "top1")
     assert table[0] == ["value", "66.67", "100.00", "100.00", "0.00"] and table[-1][-1] == "0.00"
     assert frames[1] == ["v1/3 object 1", "color", "red", "blue", "no"] and result["n_frames"] == 3
     assert frames[3][0] == "v1/3 verb 0 and 1: hold, predicted wipe"
     assert space.score_frames(said, gold, "gold")[0][0][-1] == "100.00"
-    answered, items = space.score_choices(space.one_a_line(space.ANSWERS), space.one_a_line(space.QUESTIONS))
+    answered, items = space.score_choices(one_a_line(space.ANSWERS), one_a_line(space.QUESTIONS))
     assert answered["accuracy"] == 50 and [item[-1] for item in items] == ["right", "wrong"]
     with pytest.raises(gradio.Error, match="predictions, line 1: expected JSON"):
         space.score_frames("{", gold, "top1")
     with pytest.raises(gradio.Error, match="references: expected at least one frame"):
         space.score_frames(said, "", "top1")
-    assert space.strict_json.parse_rows(json.dumps(space.SAID), "x", space.MAX_TEXT) == space.SAID
     assert isinstance(space.build(), gradio.Blocks)

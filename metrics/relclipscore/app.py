@@ -1,7 +1,5 @@
 """The Space of RelCLIPScore: paste a scene graph and a picture, read the score."""
 
-import json
-from pathlib import Path
 from typing import Any, get_args
 
 import gradio as gr
@@ -10,12 +8,11 @@ import sgeval
 from sgeval import strict_json
 from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError
+from sgeval.hub import space
 from sgeval.relscore import Penalty
 
-HERE = Path(__file__).parent
 MODELS = tuple(ALIASES)
 PENALTIES = get_args(Penalty)
-MAX_TEXT = 200_000
 
 
 def example() -> tuple[str, Any]:
@@ -23,15 +20,7 @@ def example() -> tuple[str, Any]:
     from sgeval.demo import SCENES
 
     graph = next(iter(strict_json.read_rows(SCENES / "predictions_good.jsonl")))
-    parts = ",\n".join(f' "{key}": {_one_a_line(value)}' for key, value in graph.items())
-    return f"{{\n{parts}\n}}", str(SCENES / "images" / f"{graph['image_id']}.jpg")
-
-
-def _one_a_line(value: Any) -> str:
-    """JSON with one entry of a list a line: short enough to read, long enough to edit."""
-    if not isinstance(value, list):
-        return json.dumps(value)
-    return "[\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in value) + "\n ]"
+    return space.spread(graph), str(SCENES / "images" / f"{graph['image_id']}.jpg")
 
 
 def score(text: str, picture: Any, model: str, penalty: Penalty) -> tuple[dict[str, Any], list[list[Any]]]:
@@ -39,9 +28,7 @@ def score(text: str, picture: Any, model: str, penalty: Penalty) -> tuple[dict[s
     try:
         if picture is None:
             raise SgevalError("picture: expected one, got none")
-        if len(text) > MAX_TEXT:
-            raise SgevalError(f"scene graph: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
-        graph = strict_json.parse(text, "scene graph")
+        graph = space.parsed(text, "scene graph")
         key = str(graph.get("image_id")) if isinstance(graph, dict) else ""
         result = sgeval.relclipscore([graph], images={key: picture}, model=model, penalty=penalty, return_items=True)
     except SgevalError as fault:
@@ -63,7 +50,9 @@ def build() -> Any:
         )
         with gr.Row():
             with gr.Column():
-                graph_box = gr.Code(value=text, language="json", label="Scene graph", lines=14, max_lines=24)
+                graph_box = gr.Code(
+                    value=text, language="json", label="Scene graph", lines=14, max_lines=24, wrap_lines=True
+                )
                 picture_box = gr.Image(value=picture, type="pil", label="Picture", height=260)
             with gr.Column():
                 model_box = gr.Dropdown(MODELS, value="demo", label="Model")
@@ -77,7 +66,7 @@ def build() -> Any:
         button.click(score, inputs, [result_box, items_box])
         page.load(score, inputs, [result_box, items_box])
         with gr.Accordion("Card", open=False):
-            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+            gr.Markdown(space.card(__file__))
     return page
 
 

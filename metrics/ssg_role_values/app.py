@@ -1,17 +1,14 @@
 """The Space of the role values: paste annotated and predicted frames, or questions with answers, and read what is right."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 import sgeval
-from sgeval import strict_json
 from sgeval.errors import SgevalError
+from sgeval.hub import space
+from sgeval.report.text import percent
 
-HERE = Path(__file__).parent
-MAX_TEXT = 200_000
 PERSON = {"frame_id": "v1/3", "kind": "person", "subject_id": 0, "roles": [{"role": "pose", "value": "sitting"}]}
 OBJECT = {"frame_id": "v1/3", "kind": "object", "object_id": 1}
 CONTACT = {
@@ -50,23 +47,18 @@ KINDS = ("", "person_", "object_", "verb_")
 Table = list[list[Any]]
 
 
-def one_a_line(rows: list[dict[str, Any]]) -> str:
-    """Rows as JSON Lines."""
-    return "\n".join(json.dumps(row) for row in rows)
-
-
 def score_frames(said: str, gold: str, setting: str) -> tuple[Table, Table, dict[str, Any]]:
     """The scores by kind of frame, one row a role of each frame, and the flat result."""
     try:
         rows = (
-            strict_json.parse_rows(said, "predictions", MAX_TEXT),
-            strict_json.parse_rows(gold, "references", MAX_TEXT),
+            space.parsed_rows(said, "predictions"),
+            space.parsed_rows(gold, "references"),
         )
         result = sgeval.ssg_role_values(*rows, verb_setting=setting, return_items=True)  # type: ignore[arg-type]
     except SgevalError as fault:
         raise gr.Error(str(fault), duration=None) from None
-    table = [[name, *(shown(result[f"{kind}{name}"]) for kind in KINDS)] for name in SCORES]
-    table.append(["verb_accuracy", "", "", "", shown(result["verb_accuracy"])])
+    table = [[name, *(percent(result[f"{kind}{name}"]) for kind in KINDS)] for name in SCORES]
+    table.append(["verb_accuracy", "", "", "", percent(result["verb_accuracy"])])
     frames = [row for item in result["items"] for row in _rows(item)]
     return table, frames, {key: value for key, value in result.items() if not isinstance(value, list)}
 
@@ -91,17 +83,12 @@ def _rows(item: dict[str, Any]) -> Table:
     ]
 
 
-def shown(value: float | None) -> str:
-    """A score with two decimals; a dash where there is none."""
-    return "–" if value is None else f"{value:.2f}"
-
-
 def score_choices(said: str, gold: str) -> tuple[dict[str, Any], Table]:
     """The flat result of multiple choice, and one row a question."""
     try:
         rows = (
-            strict_json.parse_rows(said, "predictions", MAX_TEXT),
-            strict_json.parse_rows(gold, "references", MAX_TEXT),
+            space.parsed_rows(said, "predictions"),
+            space.parsed_rows(gold, "references"),
         )
         result = sgeval.ssg_role_values(*rows, config="vqa", return_items=True)
     except SgevalError as fault:
@@ -117,7 +104,7 @@ def _two(*labelled: Any) -> list[Any]:
     with gr.Row():
         for label, rows in (labelled[:2], labelled[2:]):
             with gr.Column(min_width=320):
-                text = one_a_line(rows)
+                text = space.one_a_line(rows)
                 boxes.append(gr.Code(text, language="json", label=label, lines=2, max_lines=14, wrap_lines=True))
     return boxes
 
@@ -154,7 +141,7 @@ def build() -> Any:
         page.load(score_frames, inputs, outputs)
         page.load(score_choices, asked, told)
         with gr.Accordion("Card", open=False):
-            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+            gr.Markdown(space.card(__file__))
     return page
 
 

@@ -1,18 +1,15 @@
 """The Space of SVG2 temporal accuracy: paste annotated and predicted videos, and read what is right, by meaning and time."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 import sgeval
-from sgeval import strict_json
 from sgeval.errors import SgevalError
+from sgeval.hub import space
+from sgeval.report.text import percent
 from sgeval.temporal import KINDS
 
-HERE = Path(__file__).parent
-MAX_TEXT = 200_000
 OFFLINE = ("wordnet", "exact")
 GOLD: list[dict[str, Any]] = [
     {
@@ -39,17 +36,12 @@ SAID: list[dict[str, Any]] = [
 Table = list[list[Any]]
 
 
-def one_a_line(rows: list[dict[str, Any]]) -> str:
-    """Rows as JSON Lines."""
-    return "\n".join(json.dumps(row) for row in rows)
-
-
 def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dict[str, Any]]:
     """The four accuracies, what met what, and the flat result."""
     try:
         rows = (
-            strict_json.parse_rows(said, "predictions", MAX_TEXT),
-            strict_json.parse_rows(gold, "references", MAX_TEXT),
+            space.parsed_rows(said, "predictions"),
+            space.parsed_rows(gold, "references"),
         )
         result = sgeval.svg2_temporal_accuracy(
             *rows,
@@ -59,7 +51,7 @@ def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dic
         )
     except SgevalError as fault:
         raise gr.Error(str(fault), duration=None) from None
-    table = [[kind, *(shown(result[f"{kind}_accuracy{ending}"]) for ending in ("", "_strict"))] for kind in KINDS]
+    table = [[kind, *(percent(result[f"{kind}_accuracy{ending}"]) for ending in ("", "_strict"))] for kind in KINDS]
     labels = {(item["video_id"], item["kind"], item["index"]): item["label"] for item in result["items"]}
     matches = [
         [
@@ -67,7 +59,7 @@ def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dic
             match["kind"],
             labels[match["video_id"], match["kind"], match["reference"]],
             match["category"] or f"unjudged: {match['reason']}",
-            shown(match["tiou"]),
+            percent(match["tiou"]),
         ]
         for match in result["matches"]
     ]
@@ -75,9 +67,8 @@ def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dic
     return table, matches, flat
 
 
-def shown(value: float | None) -> str:
-    """A number with two decimals; a dash where there is none."""
-    return "–" if value is None else f"{value:.2f}"
+def _code(rows: list[dict[str, Any]], label: str) -> Any:
+    return gr.Code(space.listed(rows), language="json", label=label, lines=12, max_lines=20, wrap_lines=True)
 
 
 def build() -> Any:
@@ -88,8 +79,8 @@ def build() -> Any:
             "found, by meaning and by time? Percent, higher is better. The number depends on the judge."
         )
         with gr.Row():
-            gold_box = gr.Code(value=one_a_line(GOLD), language="json", label="Annotated videos, one a line", lines=6)
-            said_box = gr.Code(value=one_a_line(SAID), language="json", label="Predicted videos", lines=6)
+            gold_box = _code(GOLD, "Annotated videos, a JSON list or one a line")
+            said_box = _code(SAID, "Predicted videos")
         with gr.Row():
             judge_box = gr.Radio(list(OFFLINE), value=OFFLINE[0], label="Judge")
             end_box = gr.Radio(["exclusive", "inclusive"], value="exclusive", label="End of a predicted span")
@@ -104,7 +95,7 @@ def build() -> Any:
         button.click(score, inputs, outputs)
         page.load(score, inputs, outputs)
         with gr.Accordion("Card", open=False):
-            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+            gr.Markdown(space.card(__file__))
     return page
 
 

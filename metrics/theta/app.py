@@ -1,7 +1,5 @@
 """The Space of θ: paste lists of scores, or an annotated scene graph with its picture, and read how the truth ranks."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -10,10 +8,9 @@ import sgeval
 from sgeval import strict_json
 from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError
+from sgeval.hub import space
 
-HERE = Path(__file__).parent
 MODELS = tuple(ALIASES)
-MAX_TEXT = 200_000
 LISTS = '[\n  {"scores": [0.20, 0.10, 0.05, 0.90], "truth": 0},\n  {"scores": [0.31, 0.22, 0.18], "truth": 0}\n]'
 
 
@@ -24,28 +21,14 @@ def example() -> tuple[str, Any, str]:
     from sgeval.vocabulary import vocabulary_of_graphs
 
     rows = list(strict_json.read_rows(SCENES / "references.jsonl"))
-    parts = ",\n".join(f' "{key}": {_one_a_line(value)}' for key, value in rows[0].items())
     vocabulary = vocabulary_of_graphs(parse_graphs(rows, "references").scenes)
-    return f"{{\n{parts}\n}}", str(SCENES / "images" / f"{rows[0]['image_id']}.jpg"), vocabulary.text()
-
-
-def _one_a_line(value: Any) -> str:
-    """JSON with one entry of a list a line: short enough to read, long enough to edit."""
-    if not isinstance(value, list):
-        return json.dumps(value)
-    return "[\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in value) + "\n ]"
-
-
-def _parsed(text: str, what: str) -> Any:
-    if len(text) > MAX_TEXT:
-        raise SgevalError(f"{what}: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
-    return strict_json.parse(text, what)
+    return space.spread(rows[0]), str(SCENES / "images" / f"{rows[0]['image_id']}.jpg"), vocabulary.text()
 
 
 def score_lists(text: str) -> dict[str, Any]:
     """The flat result of lists of scores."""
     try:
-        rows = _parsed(text, "lists")
+        rows = space.parsed(text, "lists")
         if not isinstance(rows, list) or not all(
             isinstance(row, dict) and {*row} == {"scores", "truth"} for row in rows
         ):
@@ -60,10 +43,8 @@ def score_graph(text: str, picture: Any, vocabulary: str, model: str) -> tuple[d
     try:
         if picture is None:
             raise SgevalError("picture: expected one, got none")
-        graph = _parsed(text, "scene graph")
-        rows = [
-            _parsed(line, f"vocabulary, line {n}") for n, line in enumerate(vocabulary.splitlines(), 1) if line.strip()
-        ]
+        graph = space.parsed(text, "scene graph")
+        rows = space.parsed_rows(vocabulary, "vocabulary")
         key = str(graph.get("image_id")) if isinstance(graph, dict) else ""
         result = sgeval.theta(
             references=[graph],
@@ -104,7 +85,9 @@ def build() -> Any:
             )
             with gr.Row():
                 with gr.Column():
-                    graph_box = gr.Code(value=graph, language="json", label="Annotated graph", lines=10, max_lines=20)
+                    graph_box = gr.Code(
+                        value=graph, language="json", label="Annotated graph", lines=10, max_lines=20, wrap_lines=True
+                    )
                     picture_box = gr.Image(value=picture, type="pil", label="Picture", height=240)
                     words_box = gr.Code(
                         value=vocabulary, label="Vocabulary, one JSON object a line", lines=6, max_lines=12
@@ -126,7 +109,7 @@ def build() -> Any:
         page.load(score_graph, inputs, outputs)
         page.load(score_lists, [lists_box], [lists_result])
         with gr.Accordion("Card", open=False):
-            gr.Markdown((HERE / "README.md").read_text(encoding="utf-8").split("---", 2)[-1])
+            gr.Markdown(space.card(__file__))
     return page
 
 

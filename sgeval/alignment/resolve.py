@@ -8,15 +8,13 @@ import numpy as np
 
 from sgeval.alignment.options import Options
 from sgeval.alignment.rows import Item
-from sgeval.boxes import area, gap, intersection, size_ratio
+from sgeval.boxes import gap, overlapping, size_ratio
 from sgeval.errors import shown
 from sgeval.phrases import triplet_text
 from sgeval.planning import Texts
 from sgeval.relclip.resolve import Picture
 from sgeval.rows import RelationRow
 from sgeval.vocabulary import Vocabulary, class_key, predicate_key
-
-TOUCHING = 1e-9  # share of the smaller box; less in common is the rounding of two edges that meet
 
 _COMMON = tuple(entry.name for entry in fields(RelationRow))
 
@@ -146,7 +144,7 @@ class Questions:
             n=len(question.texts),
             size_ratio=float(size_ratio(subject, obj)),
             gap=float(gap(subject, obj)) / diagonal,
-            overlap=bool(area(intersection(subject, obj)) > TOUCHING * min(area(subject), area(obj))),
+            overlap=bool(overlapping(subject, obj)),
         )
 
 

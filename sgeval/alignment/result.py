@@ -11,15 +11,12 @@ import numpy as np
 from sgeval import ranks
 from sgeval.alignment.options import Options
 from sgeval.alignment.rows import Item
+from sgeval.boxes import DISTANCES, SIZES, distance_group, size_group
 from sgeval.ranks import Ints
 from sgeval.relscore import rel_score
 from sgeval.rows import Rows
 from sgeval.summary import Floats, Sample, intervals
 from sgeval.vocabulary import class_key, predicate_key
-
-SMALL = 0.2  # paper 1, Table 4: a box of less than a fifth of the other's area
-ROUNDING = 1e-9  # relative; what decimals of a box lose on their way to a ratio, forgiven at both borders
-FAR = 0.2  # paper 1, Section 4: apart by a fifth of the picture, here of its diagonal
 
 RANKED = ("theta", "precision", "chance_theta", "chance_precision", "mean_score", "mean_candidates")
 """Means over the relations that are ranked."""
@@ -219,22 +216,12 @@ def _slice_intervals(
     yield from (dict(names) for _ in members[most:])
 
 
-def _size(item: Item) -> str:
-    return "below 0.2" if (item.size_ratio or 0.0) < SMALL * (1 - ROUNDING) else "0.2 and above"
-
-
-def _distance(item: Item) -> str:
-    if item.overlap:
-        return "overlap"
-    return "distant" if (item.gap or 0.0) >= FAR * (1 - ROUNDING) else "near"
-
-
 _SLICES: Mapping[str, Callable[[Item], str]] = {
-    "size_ratio": _size,
-    "distance": _distance,
+    "size_ratio": lambda item: size_group(item.size_ratio or 0.0),
+    "distance": lambda item: distance_group(bool(item.overlap), item.gap or 0.0),
     "predicate": lambda item: item.group,
 }
-_ORDER = {"size_ratio": ["below 0.2", "0.2 and above"], "distance": ["overlap", "near", "distant"]}
+_ORDER: Mapping[str, Sequence[str]] = {"size_ratio": SIZES, "distance": DISTANCES}
 
 
 def _scored(rows: Rows[Item], options: Options) -> tuple[list[Item], Columns]:

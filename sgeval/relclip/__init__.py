@@ -1,7 +1,7 @@
 """RelCLIPScore (paper 1): from graphs and pictures to one number and its rows."""
 
 from sgeval.relclip.options import CONFIGS, KEYS, Options, make_options
-from sgeval.relclip.result import image_table, predicate_table, sample, summarise
+from sgeval.relclip.result import box_tables, image_table, predicate_table, sample, summarise
 from sgeval.relclip.rows import Item
 from sgeval.relclip.scoring import Scoring, relclipscore, score
 from sgeval.relclip.setup import make_setup
@@ -12,6 +12,7 @@ __all__ = [
     "Item",
     "Options",
     "Scoring",
+    "box_tables",
     "image_table",
     "make_options",
     "make_setup",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sgeval.boxes import DISTANCES, SIZES, distance_group, gap, overlapping, size_group, size_ratio
 from sgeval.relclip.options import Options
 from sgeval.relclip.rows import Item
 from sgeval.relscore import image_mean, penalised, possible_pairs, replaced
@@ -81,6 +82,29 @@ def predicate_table(rows: Rows[Item]) -> list[dict[str, object]]:
     """Number and mean score of the scored relations by normalised predicate, most frequent first."""
     scored = [item for item in rows.in_order().items if item.status == "scored"]
     return slices([item.score if item.score is not None else NAN for item in scored], [item.group for item in scored])
+
+
+def box_tables(rows: Rows[Item]) -> dict[str, list[dict[str, object]]]:
+    """The same by how the two boxes lie: `size_ratio` (groups `SIZES`) and `distance` (groups `DISTANCES`), in their order.
+
+    Boxes are those that were scored, cut at the edges of the picture. A relation without boxes is in no group.
+    """
+    diagonals = {row.image_id: math.hypot(row.width or 0, row.height or 0) for row in rows.images}
+    scores: list[float] = []
+    groups: dict[str, list[str]] = {"size_ratio": [], "distance": []}
+    for item in rows.in_order().items:
+        diagonal = diagonals.get(item.image_id)
+        if item.status != "scored" or item.subject_box is None or item.object_box is None or not diagonal:
+            continue
+        subject, obj = np.array(item.subject_box), np.array(item.object_box)
+        scores.append(item.score if item.score is not None else NAN)
+        groups["size_ratio"].append(size_group(float(size_ratio(subject, obj))))
+        groups["distance"].append(distance_group(bool(overlapping(subject, obj)), float(gap(subject, obj)) / diagonal))
+    order = [*SIZES, *DISTANCES]
+    return {
+        by: sorted(slices(scores, names), key=lambda row: order.index(str(row["group"])))
+        for by, names in groups.items()
+    }
 
 
 def _warn_exploded(values: _PerImage, options: Options) -> None:

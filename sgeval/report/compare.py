@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sgeval.comparison import protocol, units
 from sgeval.phrases import canonical
 from sgeval.relclip import Item
 from sgeval.report.facts import scored_items
@@ -49,29 +48,6 @@ class Difference:
     said: tuple[tuple[int, tuple[Item, ...]], ...]
     """(position of the system, its relations on the pair)."""
     references: tuple[tuple[Ends, tuple[str, ...]], ...]
-
-
-def obstacles(runs: Sequence[Run]) -> list[str]:
-    """Why runs cannot be ranked together, in plain words; empty when they can."""
-    found = []
-    if len({units(run) for run in runs}) > 1:
-        found.append("The runs are not over the same pictures.")
-    parts = [name for name, _ in signature_differences(runs)]
-    if set(parts) - {"references", "objects"}:
-        found.append("The signatures differ, so the numbers do not measure the same thing.")
-    if "objects" in parts and not found:
-        found.append("The pictures do not hold the same objects.")
-    if "references" in parts:
-        found.append("The runs were not made with the same references.")
-    return found
-
-
-def signature_differences(runs: Sequence[Run]) -> list[tuple[str, list[str]]]:
-    """The parts that move a number and are not the same in all runs: name, value in each run (empty where absent)."""
-    parts = [protocol(run, runs) for run in runs]
-    names = list(dict.fromkeys(name for each in parts for name in each))
-    rows = [(name, [each.get(name, "") for each in parts]) for name in names]
-    return [(name, values) for name, values in rows if len(set(values)) > 1]
 
 
 def order(runs: Sequence[Run]) -> list[int]:

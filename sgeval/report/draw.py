@@ -16,7 +16,7 @@ TAG_HEIGHT = 19.0
 TAG_FONT = 13.0
 LONGEST_TAG = 24  # characters
 HEAD = 11.0  # length of the arrow's head
-SHORTEST_ARROW = 16.0
+SHORTEST_ARROW = 40.0  # from centre to centre; where they are nearer the arrow goes from corner to corner
 
 CHART_WIDTH, CHART_HEIGHT = 480.0, 210.0
 CHART_LEFT, CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 46.0, 12.0, 22.0, 42.0
@@ -245,18 +245,26 @@ def _moved(tag: _Tag, fixed: _Tag, height: float) -> _Tag:
 
 
 def _arrow(subject: _Rect, obj: _Rect) -> tuple[tuple[float, float, float, float] | None, str]:
-    """Line and head from centre to centre; none where the centres all but meet."""
-    x1, y1 = subject[0] + subject[2] / 2, subject[1] + subject[3] / 2
-    x2, y2 = obj[0] + obj[2] / 2, obj[1] + obj[3] / 2
-    length = math.hypot(x2 - x1, y2 - y1)
-    if length < SHORTEST_ARROW:
+    """Line and head from centre to centre, or between the corners of one name that are farthest apart where the centres all
+    but meet, as one box in another has them; none where the boxes are all but the same."""
+    ends = [_at(rect, 0.5, 0.5) for rect in (subject, obj)]
+    if math.dist(*ends) < SHORTEST_ARROW:
+        corners = [[_at(rect, x, y) for rect in (subject, obj)] for x in (0, 1) for y in (0, 1)]
+        ends = max([ends, *corners], key=lambda pair: math.dist(*pair))
+    (x1, y1), (x2, y2) = ends
+    length = math.dist(*ends)
+    if length < 1.5 * HEAD:
         return None, ""
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     bx, by = x2 - HEAD * dx, y2 - HEAD * dy
     half = HEAD * 0.55
-    corners = ((x2, y2), (bx - half * dy, by + half * dx), (bx + half * dy, by - half * dx))
+    corner = ((x2, y2), (bx - half * dy, by + half * dx), (bx + half * dy, by - half * dx))
     line = (round(x1, 1), round(y1, 1), round(bx, 1), round(by, 1))
-    return line, " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    return line, " ".join(f"{x:.1f},{y:.1f}" for x, y in corner)
+
+
+def _at(rect: _Rect, across: float, down: float) -> tuple[float, float]:
+    return rect[0] + across * rect[2], rect[1] + down * rect[3]
 
 
 def _shade(crop: _Rect, width: float, height: float) -> str:

@@ -1,8 +1,8 @@
-"""Which predicate is preferred to which: the counts, and their heat map as plain numbers for a template."""
+"""What is taken for what: the counts, and their heat map as plain numbers for a template."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sgeval.alignment import Item
@@ -21,12 +21,26 @@ FAINTEST, STRONGEST = 0.1, 0.85  # opacity of a cell of next to nothing, and of 
 
 @dataclass(frozen=True)
 class Row:
-    """An annotated predicate: its relations, those that nothing outscored, and what stood above all in the rest."""
+    """An annotated label: how often it came, how often it was got right, and what was taken for it in the rest."""
 
-    predicate: str
+    truth: str
     n: int
-    best: int
-    preferred: Mapping[str, int]
+    right: int
+    taken: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Told:
+    """The words of a heat map: what is counted, what it means to be right, and to be taken for something (after its name)."""
+
+    counted: str
+    right: str
+    taken: str
+
+
+RANKED = Told("ranked relations", "nothing scored higher", "preferred")
+SAID = Told("relations with a reference", "said", "said instead")
+PREDICTED = Told("annotated", "right", "predicted")
 
 
 @dataclass(frozen=True)
@@ -66,26 +80,35 @@ class HeatMap:
     side: float = SIDE
 
 
-def confusion(items: Sequence[Item], normalisation: Normalisation, most: int = MOST) -> list[Row]:
-    """The most frequent annotated predicates of ranked relations, then by alphabet, each with what was preferred to it.
+def confusion(items: Sequence[Item], normalisation: Normalisation) -> list[Row]:
+    """The annotated predicates of ranked relations, each with what was preferred to it.
 
-    A relation is counted once: under the predicate that scored highest, or as best when none scored higher.
+    A relation is counted once: under the predicate that scored highest, or as right when none scored higher.
     """
-    totals: Counter[str] = Counter()
-    preferred: dict[str, Counter[str]] = {}
-    for item in items:
-        truth = predicate_key(item.predicate, normalisation)
-        totals[truth] += 1
-        preferred.setdefault(truth, Counter()).update(item.confusers[:1])
-    chosen = sorted(totals, key=lambda name: (-totals[name], name))[:most]
-    return [Row(name, totals[name], totals[name] - preferred[name].total(), preferred[name]) for name in chosen]
+    return tally((predicate_key(item.predicate, normalisation), next(iter(item.confusers), None)) for item in items)
 
 
-def heat_map(rows: Sequence[Row]) -> HeatMap | None:
-    """The drawing; `None` where no relation was outscored. A last column takes the preferred predicates without a row."""
-    names = [row.predicate for row in rows]
-    others = [sum(n for name, n in row.preferred.items() if name not in names) for row in rows]
-    if not any(row.n > row.best for row in rows):
+def tally(pairs: Iterable[tuple[str, str | None]], most: int = MOST) -> list[Row]:
+    """The most frequent truths of (truth, what it was taken for, `None` where it was right), then by alphabet.
+
+    >>> [(row.truth, row.n, row.right, dict(row.taken)) for row in tally([("on", None), ("in", "on"), ("on", "in")])]
+    [('on', 2, 1, {'in': 1}), ('in', 1, 0, {'on': 1})]
+    """
+    taken: dict[str, Counter[str | None]] = {}
+    for truth, other in pairs:
+        taken.setdefault(truth, Counter())[other] += 1
+    chosen = sorted(taken, key=lambda name: (-taken[name].total(), name))[:most]
+    return [
+        Row(name, taken[name].total(), taken[name][None], {key: n for key, n in taken[name].items() if key is not None})
+        for name in chosen
+    ]
+
+
+def heat_map(rows: Sequence[Row], told: Told) -> HeatMap | None:
+    """The drawing; `None` where all is right. A last column takes what was taken and has no row."""
+    names = [row.truth for row in rows]
+    others = [sum(n for name, n in row.taken.items() if name not in names) for row in rows]
+    if not any(row.n > row.right for row in rows):
         return None
     labels = [fitting(name, ROOM) for name in names]
     heads = [*labels, fitting(OTHERS, ROOM)] if any(others) else labels
@@ -98,15 +121,15 @@ def heat_map(rows: Sequence[Row]) -> HeatMap | None:
     cells = [
         cell
         for index, (row, rest) in enumerate(zip(rows, others, strict=True))
-        for cell in _cells(row, rest, names, left, top + index * SIDE)
+        for cell in _cells(row, rest, names, left, top + index * SIDE, told)
     ]
-    full = [*map(cut, names), "predicates that have no row of their own"]
+    full = [*map(cut, names), "all that have no row of their own"]
     return HeatMap(
         tuple(
             Label(left - number_width - 2, y, text, name)
             for y, (text, _), name in zip(centres, labels, full[: len(rows)], strict=True)
         ),
-        tuple(Label(left - 8, y, text, "ranked relations") for y, text in zip(centres, numbers, strict=True)),
+        tuple(Label(left - 8, y, text, told.counted) for y, text in zip(centres, numbers, strict=True)),
         tuple(
             Label(left + (index + 0.6) * SIDE, top - 7, text, name)
             for index, ((text, _), name) in enumerate(zip(heads, full[: len(heads)], strict=True))
@@ -119,18 +142,18 @@ def heat_map(rows: Sequence[Row]) -> HeatMap | None:
     )
 
 
-def _cells(row: Row, rest: int, names: Sequence[str], left: float, y: float) -> list[Cell]:
+def _cells(row: Row, rest: int, names: Sequence[str], left: float, y: float, told: Told) -> list[Cell]:
     """The squares of a row that hold something."""
-    found = [(name, row.preferred.get(name, 0), False) for name in names] + [(OTHERS, rest, False)]
-    here = names.index(row.predicate)
-    found[here] = (row.predicate, row.best, True)
+    found = [(name, row.taken.get(name, 0), False) for name in names] + [(OTHERS, rest, False)]
+    here = names.index(row.truth)
+    found[here] = (row.truth, row.right, True)
     cells = []
     for index, (name, n, is_truth) in enumerate(found):
         if not n:
             continue
         part = n / row.n
-        verb = "nothing scored higher" if is_truth else f"{cut(name)} preferred"
-        words = f"{cut(row.predicate)}: {verb} in {n:,} of {row.n:,} ({share(n, row.n)})"
+        verb = told.right if is_truth else f"{cut(name)} {told.taken}"
+        words = f"{cut(row.truth)}: {verb} in {n:,} of {row.n:,} ({share(n, row.n)})"
         opacity = round(FAINTEST + (STRONGEST - FAINTEST) * part, 3)
         text = f"{100 * part:.0f}" if part >= 0.005 else ""
         cells.append(Cell(round(left + index * SIDE, 1), round(y, 1), opacity, text, words, is_truth))

@@ -1,64 +1,84 @@
-"""One page over several systems: who is first, by how much, and what separates them."""
+"""One page over several systems of a metric: who is first, by how much, what measures something else, and why."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgeval import alignment, situation
-from sgeval.comparison import TOLD_APART, numbered
-from sgeval.errors import SgevalError
+from sgeval import alignment, relclip, situation, temporal
+from sgeval.comparison import Comparison, Group, Line, compare
+from sgeval.report import role_values
+from sgeval.report import temporal as temporal_page
 from sgeval.report.compare import (
     KINDS,
     Difference,
     KindShare,
     differences,
     kind_shares,
-    obstacles,
-    order,
     reference_predicates,
-    signature_differences,
 )
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
 from sgeval.report.facts import first_only, scored_items, why_nothing
 from sgeval.report.page import check_target, write_page
 from sgeval.report.pictures import Drawing, Pictures, check_folder
 from sgeval.report.tables import Said, said
-from sgeval.report.tabular import p_text
-from sgeval.report.text import cut, hundred, interval, metric_name, number, safe_link, share, spoken
+from sgeval.report.tabular import cells, ends_text, notes, p_text, times, verdict
+from sgeval.report.text import cut, hundred, metric_name, number, safe_link, share, spoken
 from sgeval.runs import Run
-from sgeval.summary import holm, paired
-from sgeval.temporal import KEY as TEMPORAL
 
 STATEMENTS = 3  # relations of one system shown on one pair
+OF_RELATIONS = tuple(relclip.KEYS.values())
+"""The metrics of predicted relations, of which the page can say what separates systems."""
+MEANS = {"Mean score": "mean_score", "Exact match": "exact_match", "Reference score": "ref_relclipscore"}
+BESIDE: Mapping[str, Mapping[str, str]] = {
+    **{key: MEANS for key in OF_RELATIONS},
+    alignment.KEY: {"Chance level": "chance_theta", "Precision": "precision", "Direction": "direction_accuracy"},
+    situation.KEY: {
+        "Value-two": "value_two",
+        "Value-all": "value_all",
+        "Role accuracy": "role_accuracy",
+        "Verb accuracy": "verb_accuracy",
+    },
+    temporal.KEY: {
+        "Strict": "triplet_accuracy_strict",
+        "Relation": "relation_accuracy",
+        "Object": "object_accuracy",
+        "Attribute": "attribute_accuracy",
+        "Decided": "triplet_coverage",
+    },
+}
+"""Heading and key of what stands beside the headline, by metric."""
+HEADLINES: Mapping[str, str] = {situation.KEY: "Value", temporal.KEY: "Triplet accuracy"}
+"""What the headline is called, where it is not called like the metric."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the ranking."""
+    """A system's line: its score and how it stands to the one that its group is compared with."""
 
     rank: str
     name: str
     href: str | None
     score: str
     interval: str
-    mean_score: str
-    exact_match: str
-    ref_score: str
-    n_relations: str
     bar: float
     low: float | None
     high: float | None
+    difference: str
+    p_value: str
+    detectable: str
+    beside: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Statement:
-    """One system against the next: `name` `words` `next_name` (`next_score`). `test`."""
+class Table:
+    """Systems that may be ranked together, and where their protocol is not that of the first table."""
 
-    name: str
-    words: str
-    next_name: str
-    next_score: str
-    test: str
+    rows: tuple[Row, ...]
+    differs: tuple[tuple[str, str, str], ...]
+    """Part, its value in the first table, its value here."""
+    lead: tuple[str, str, str, str] | None
+    """One system, what of it, the next one, the test."""
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -87,114 +107,106 @@ class DifferenceCard:
 def render_ranking(
     runs: list[Run], out: Path, images: Path | None = None, links: Mapping[str, str] | None = None
 ) -> Path:
-    """Write one page that ranks several systems and says what separates them; return its path.
+    """Write one page that compares systems by the headline of their metric; return its path.
 
-    Runs with different signatures, pictures or references are listed with what differs, and not ranked. `images`: the
-    folder of the pictures, where it is no longer the one of the runs. `links`: from a run's name to the relative
-    address of its own report; any other address is left out. Raises `SgevalError` without a run, with a run of θ among
-    them, when `out` is there and is no earlier page, and when `images` is no folder; `OSError` when `out` cannot be
-    written.
+    The numbers are those of `sgeval.comparison.compare`: runs of another protocol stand apart, with what differs, and are
+    not ranked with the others. Where relations were predicted, the page also says what separates the systems of the
+    first protocol. `images`: the folder of the pictures, where it is no longer the one of the runs. `links`: from a
+    run's name to the relative address of its own report; any other address is left out. Raises `SgevalError` as
+    `compare` does, when `out` is there and is no earlier page, and when `images` is no folder; `OSError` when `out`
+    cannot be written.
     """
-    if not runs:
-        raise SgevalError("ranking: expected at least one run, got none")
-    _check_metrics(runs)
     check_target(out)
     check_folder(images)
-    hindered = obstacles(runs)
-    if not hindered:
-        runs = [runs[index] for index in order(runs)]
-    names = labels(runs)
+    found = compare(runs)
+    metric, first = runs[0].metric, best_first(found.groups[0])
+    with_words = metric in OF_RELATIONS and len(first) > 1
+    names = [cut(name) for name, _ in first]
+    ranked = [run for _, run in first]
     data = {
-        "names": names,
-        "metric": metric_name(runs[0].metric) if len({run.metric for run in runs}) == 1 else "scores",
-        "hindered": hindered,
-        "signature_rows": [
-            (cut(part), [cut(value) for value in values]) for part, values in signature_differences(runs)
-        ],
-        "rows": rows(runs, names, links or {}, ranked=not hindered),
-        "statements": [] if hindered else statements(runs, names),
+        "metric": metric_name(metric),
+        "heading": HEADLINES.get(metric, metric_name(metric)),
+        "scale": "× 100" if found.factor != 1 else "percent",
+        "unit": found.unit,
+        "n_units": found.n_units,
+        "beside": list(BESIDE[metric]),
+        "tables": [table(found, group, links or {}) for group in found.groups],
+        "n_systems": len(runs),
+        "notes": notes(found),
         "warning": next(filter(None, map(demo_warning, runs)), None),
         "hint": HINT if any(map(is_demo, runs)) else "",
-        "without": [(name, why) for name, why in zip(names, map(why_nothing, runs), strict=True) if why],
-        "first_only": "" if hindered else first_only(runs[0]),
-        "with_references": all(run.rows.with_references for run in runs),
-        "kinds": [] if hindered or len(runs) < 2 else kind_rows(runs, names),
-        "differences": [] if hindered else cards(runs, names, images),
+        "without": [(cut(run.name), why) for run in runs if (why := why_no_score(run))],
+        "first_only": role_values.first_only(runs[0]) if metric == situation.KEY else first_only(runs[0]),
+        "of_relations": metric in OF_RELATIONS,
+        "with_references": all(getattr(run.rows, "with_references", True) for run in runs),
+        "with_words": with_words,
+        "kinds": kind_rows(ranked, names) if with_words else [],
+        "differences": cards(ranked, names, images) if with_words else [],
         "signatures": list(dict.fromkeys(str(run.result.get("signature", "")) for run in runs)),
-        "several": len(runs) > 1,
     }
     return write_page("ranking.html", data, out)
 
 
-def _check_metrics(runs: Sequence[Run]) -> None:
-    """Refuse runs of other metrics: what separates systems is told of relations that were predicted and scored."""
-    metrics = list(dict.fromkeys(run.metric for run in runs))
-    for metric in (alignment.KEY, situation.KEY, TEMPORAL):
-        if metric in metrics:
-            got = ", ".join(metrics)
-            raise SgevalError(
-                f"ranking: expected runs that score predicted relations, got {got}; `sgeval report` takes one run of "
-                f"{metric} at a time"
+def best_first(group: Group) -> list[tuple[str, Run]]:
+    """Names and runs of a group in the order of the ranking."""
+    runs = dict(zip(group.names, group.runs, strict=True))
+    lines = next(iter(group.lines.values()))
+    return [(line.name, runs[line.name]) for line in lines]
+
+
+def why_no_score(run: Run) -> str:
+    """Why a run has no score, in words; empty for one that has."""
+    if run.metric == temporal.KEY:
+        return temporal_page.headline(run)["why"]
+    return "" if run.metric == situation.KEY else why_nothing(run)
+
+
+def table(found: Comparison, group: Group, links: Mapping[str, str]) -> Table:
+    """A group as the page shows it. Bars of all groups have one scale."""
+    (key,) = found.keys
+    lines = [line for each in found.groups for line in each.lines[key]]
+    longest = max((end for line in lines for end in (line.value, line.interval.high) if end is not None), default=0.0)
+
+    def length(value: float | None) -> float | None:
+        return None if value is None else round(min(max(100 * value / (longest or 1.0), 0.0), 100.0), 1)
+
+    rows = []
+    for (name, run), line in zip(best_first(group), group.lines[key], strict=True):
+        rank, _, _, difference, p_value, detectable = cells(line, found.factor)
+        rows.append(
+            Row(
+                rank,
+                cut(name),
+                safe_link(links.get(name, links.get(run.name))),
+                times(line.value, found.factor),
+                ends_text(line.interval, found.factor),
+                length(line.value) or 0.0,
+                length(line.interval.low),
+                length(line.interval.high),
+                difference,
+                p_value,
+                detectable,
+                tuple(times(number(run.result.get(of)), found.factor) for of in BESIDE[run.metric].values()),
             )
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """The runs' names, those that occur more than once numbered."""
-    return numbered([cut(run.name) for run in runs])
-
-
-def rows(runs: Sequence[Run], names: Sequence[str], links: Mapping[str, str], ranked: bool = True) -> list[Row]:
-    """The lines of the table, in the order of `runs`. Equal scores share a rank; without a ranking ranks are empty."""
-    values = [number(run.result.get(run.metric)) for run in runs]
-    tops = [number(run.result.get(f"{run.metric}_high")) for run in runs]
-    longest = max((value for value in (*values, *tops) if value is not None), default=0.0) or 1.0
-
-    def length(value: object) -> float | None:
-        found = number(value)
-        return None if found is None else round(min(max(100 * found / longest, 0.0), 100.0), 1)
-
-    return [
-        Row(
-            str(1 + values.index(value)) if ranked and value is not None else "",
-            name,
-            safe_link(links.get(name, links.get(run.name))),
-            hundred(value),
-            interval(run.result.get(f"{run.metric}_low"), run.result.get(f"{run.metric}_high")),
-            hundred(run.result.get("mean_score")),
-            hundred(run.result.get("exact_match")),
-            hundred(run.result.get("ref_relclipscore")),
-            f"{int(number(run.result.get('n_relations')) or 0):,}",
-            length(value) or 0.0,
-            length(run.result.get(f"{run.metric}_low")),
-            length(run.result.get(f"{run.metric}_high")),
         )
-        for run, name, value in zip(runs, names, values, strict=True)
-    ]
+    differs = tuple((cut(part), cut(there), cut(here)) for part, there, here in group.differs)
+    return Table(tuple(rows), differs, lead(found, group.lines[key]), verdict(group, key))
 
 
-def statements(runs: Sequence[Run], names: Sequence[str]) -> list[Statement]:
-    """How each system stands to the next one, for runs in the order of the ranking; undefined scores are left out."""
-    found = []
-    for index in range(len(runs) - 1):
-        one, other = runs[index], runs[index + 1]
-        if number(one.result.get(one.metric)) is not None and number(other.result.get(other.metric)) is not None:
-            found.append((index, paired(one.sample(), other.sample(), [one.metric])[one.metric]))
-    p_values = holm([pair.p_value for _, pair in found])
-    return [_statement(runs, names, index, p_value) for (index, _), p_value in zip(found, p_values, strict=True)]
-
-
-def _statement(runs: Sequence[Run], names: Sequence[str], index: int, p_value: float | None) -> Statement:
-    value, lower = (float(run.result[run.metric]) for run in runs[index : index + 2])
-    place = "is first" if index == 0 else "follows"
-    words = f"{place} with {hundred(value)}, {hundred(value - lower)} points ahead of"
-    if value == lower:
-        words = f"has {hundred(value)}, the same score as"
-    if p_value is None:
-        test = "One picture is too few for a test."
+def lead(found: Comparison, lines: Sequence[Line]) -> tuple[str, str, str, str] | None:
+    """The first of a group beside the second: both names, what is said of them, and of the test."""
+    if len(lines) < 2 or lines[1].against is None:
+        return None
+    (best, second), factor, against = lines[:2], found.factor, lines[1].against
+    words = f"is first with {times(best.value, factor)}, {times(-(against.found.difference or 0.0), factor)} points ahead of"
+    if best.value == second.value:
+        words = f"has {times(best.value, factor)}, the same score as"
+    if against.p_holm is None:
+        test = f"One {found.unit} is too few for a test."
     else:
-        told = "tells them apart" if p_value <= TOLD_APART else "does not tell them apart"
-        test = f"A paired test {told} (p {'' if p_value < 0.001 else '= '}{p_text(p_value)})."
-    return Statement(names[index], words, names[index + 1], hundred(lower), test)
+        told = "tells them apart" if against.is_told_apart else "does not tell them apart"
+        test = f"A paired test {told} (p {'' if against.p_holm < 0.001 else '= '}{p_text(against.p_holm)})."
+    return cut(best.name), words, cut(second.name), f"({times(second.value, factor)}). {test}"
 
 
 def kind_rows(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[str, list[KindCell]]]:

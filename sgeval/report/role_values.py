@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval.report import words
+from sgeval.report.heat import PREDICTED, heat_map, tally
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
 from sgeval.report.text import counted, cut, metric_name, number, percent, percent_interval
@@ -119,6 +120,7 @@ def render_role_values(run: Run, out: Path, images: Path | None = None) -> Path:
         "n_mistakes": len(mistakes),
         "verb_mistakes": verbs[:MISTAKES],
         "n_verb_mistakes": len(verbs),
+        "heat": heat_map(tally(verb_pairs(run)), PREDICTED),
     }
     return write_page("role_values.html", data, out)
 
@@ -221,11 +223,17 @@ def wrong_values(run: Run) -> list[Mistake]:
     ]
 
 
+def verb_pairs(run: Run) -> list[tuple[str, str | None]]:
+    """The annotated verb of each pair, and what was given for it; `None` where it was predicted."""
+    frames = [row for row in run.rows.items if is_counted(row) and row.kind == "verb"]
+    return [(row.verb or "", (row.predicted_verb or NO_ANSWER) if is_wrong_verb(row) else None) for row in frames]
+
+
 def wrong_verbs(run: Run) -> list[Mistake]:
     """Which verb was given for which, most often first."""
-    frames = [row for row in run.rows.items if is_counted(row) and row.kind == "verb"]
-    annotated = Counter(row.verb for row in frames)
-    pairs = Counter((row.verb or "", row.predicted_verb or NO_ANSWER) for row in frames if is_wrong_verb(row))
+    found = verb_pairs(run)
+    annotated = Counter(verb for verb, _ in found)
+    pairs = Counter((verb, other) for verb, other in found if other is not None)
     ordered = sorted(pairs.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Mistake("verb", "", cut(gold), cut(said), n, annotated[gold]) for (gold, said), n in ordered]
 

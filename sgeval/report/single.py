@@ -1,29 +1,46 @@
 """The report of one run: what it scored, where it did well and badly, what was left out, how to repeat it."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgeval.relclip import Item, predicate_table
+from sgeval.phrases import canonical
+from sgeval.relclip import Item, box_tables, predicate_table
 from sgeval.report import words
 from sgeval.report.draw import histogram
 from sgeval.report.facts import WHY_UNDEFINED, scored_items, undefined_pictures
+from sgeval.report.heat import SAID, heat_map, tally
 from sgeval.report.page import check_target, write_page
 from sgeval.report.pictures import Drawing, Pictures
-from sgeval.report.tables import PREDICATES, WHOLE, Reason, Said, ScoreRow, common, other_text, said, score_row
-from sgeval.report.text import agreed, cut, hundred, metric_name, number
+from sgeval.report.tables import (
+    PREDICATES,
+    WHOLE,
+    ConfusedRow,
+    Reason,
+    Said,
+    ScoreRow,
+    common,
+    other_text,
+    said,
+    score_row,
+)
+from sgeval.report.text import agreed, cut, hundred, metric_name, number, share, spoken
 from sgeval.runs import Run
 
 EXTREMES = 6  # best and worst relations shown
+CONFUSED = 20  # triplets listed
 
 
 @dataclass(frozen=True)
-class PredicateRow:
-    """A predicate, how often it was scored, its mean ×100 and the length of its bar in percent of the longest."""
+class GroupRow:
+    """Relations of a predicate or of another group: how many, their mean ×100, its bar in percent of the longest."""
 
-    predicate: str
+    group: str
     n: int
     mean: str
     bar: float
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,7 @@ def render_single(run: Run, out: Path, images: Path | None = None) -> Path:
     check_target(out)
     best, worst = extremes(run)
     pictures = Pictures(run, images)
-    predicates = predicate_rows(run)
+    predicates, confused, both = predicate_rows(run), confused_rows(run), compared(run)
     data = common(run, words.RELCLIP_COUNTS, pictures_left_out(run), pictures) | {
         "scores": score_rows(run),
         "histogram": histogram(scores(run)),
@@ -53,6 +70,12 @@ def render_single(run: Run, out: Path, images: Path | None = None) -> Path:
         "with_references": run.rows.with_references,
         "predicates": predicates[:PREDICATES],
         "tail": predicates[PREDICATES:],
+        "n_compared": len(both),
+        "n_other": sum(item.group != truth for truth, item in both),
+        "heat": heat_map(tally((truth, None if item.group == truth else item.group) for truth, item in both), SAID),
+        "confused": confused[:CONFUSED],
+        "n_confused": len(confused),
+        **box_rows(run),
     }
     return write_page("report.html", data, out)
 
@@ -87,12 +110,54 @@ def _why_absent(run: Run, key: str) -> str:
     return "Undefined: no picture has a defined score."
 
 
-def predicate_rows(run: Run) -> list[PredicateRow]:
+def predicate_rows(run: Run) -> list[GroupRow]:
     """Number and mean of the scored relations by predicate, most frequent first."""
-    table = [(str(row["group"]), int(str(row["n"])), number(row["mean"])) for row in predicate_table(run.rows)]
-    longest = max((mean or 0.0 for _, _, mean in table), default=0.0) or 1.0
+    return _bars(predicate_table(run.rows), {})
+
+
+def box_rows(run: Run) -> dict[str, list[GroupRow]]:
+    """The same by size ratio and by distance of the two boxes."""
+    return {by: _bars(table, words.SLICES[by]) for by, table in box_tables(run.rows).items()}
+
+
+def _bars(table: Sequence[Mapping[str, object]], meanings: Mapping[str, str]) -> list[GroupRow]:
+    rows = [(str(row["group"]), int(str(row["n"])), number(row["mean"])) for row in table]
+    longest = max((mean or 0.0 for _, _, mean in rows), default=0.0) or 1.0
     return [
-        PredicateRow(cut(group), n, hundred(mean), round(100 * (mean or 0.0) / longest, 1)) for group, n, mean in table
+        GroupRow(cut(group), n, hundred(mean), round(100 * (mean or 0.0) / longest, 1), meanings.get(group, ""))
+        for group, n, mean in rows
+    ]
+
+
+def compared(run: Run) -> list[tuple[str, Item]]:
+    """The scored relations whose pair has a reference, each with the predicate it should have: its own where the reference
+    has that, else the first of the reference."""
+    found = []
+    for item in scored_items(run):
+        if item.ref_predicates:
+            gold = [canonical(predicate) for predicate in item.ref_predicates]
+            found.append((item.group if item.group in gold else gold[0], item))
+    return found
+
+
+def confused_rows(run: Run) -> list[ConfusedRow]:
+    """Triplets of the reference of which something else was said, most often first."""
+    totals: Counter[tuple[str, str, str]] = Counter()
+    taken: Counter[tuple[str, str, str, str]] = Counter()
+    for truth, item in compared(run):
+        subject, _, obj = spoken(item.subject, item.predicate, item.object, run.options.normalisation)
+        totals[subject, truth, obj] += 1
+        taken[subject, truth, obj, item.group] += item.group != truth
+    order = sorted(((-n, key) for key, n in taken.items() if n))
+    return [
+        ConfusedRow(
+            Said(cut(subject), cut(truth), cut(obj)),
+            cut(other),
+            -n,
+            totals[subject, truth, obj],
+            share(-n, totals[subject, truth, obj]),
+        )
+        for n, (subject, truth, obj, other) in order
     ]
 
 

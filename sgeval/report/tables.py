@@ -56,6 +56,17 @@ class Said:
 
 
 @dataclass(frozen=True)
+class ConfusedRow:
+    """A triplet of classes, the predicate that was taken for its own, in how many of its relations, and their share."""
+
+    said: Said
+    confuser: str
+    n: int
+    of: int
+    share: str
+
+
+@dataclass(frozen=True)
 class InputRow:
     """What a run was made from: role, file name, SHA-256 or nothing."""
 

@@ -42,23 +42,30 @@ def title(found: Comparison, key: str) -> str:
 
 def cells(line: Line, factor: float) -> tuple[str, ...]:
     """A system's row under `HEADINGS`."""
-    score = _with_ends(line.value, line.interval, factor)
+    score = with_ends(line.value, line.interval, factor)
     head = (str(line.rank or NOTHING), one_line(cut(line.name)), score)
     if line.against is None:
         return (*head, *[NOTHING] * 3)
     pair = line.against.found
     sign = "+" if (pair.difference or 0) > 0 else ""
-    difference = sign + _with_ends(pair.difference, pair.interval, factor)
-    return (*head, difference, p_text(line.against.p_holm), _times(pair.detectable, factor))
+    difference = sign + with_ends(pair.difference, pair.interval, factor)
+    return (*head, difference, p_text(line.against.p_holm), times(pair.detectable, factor))
 
 
-def _with_ends(value: float | None, ends: Interval, factor: float) -> str:
+def with_ends(value: float | None, ends: Interval, factor: float) -> str:
+    """A score with its interval, if it has one."""
+    return " ".join(filter(None, (times(value, factor), ends_text(ends, factor))))
+
+
+def ends_text(ends: Interval, factor: float) -> str:
+    """An interval; empty where there is none."""
     if ends.low is None or ends.high is None:
-        return _times(value, factor)
-    return f"{_times(value, factor)} [{_times(ends.low, factor)}, {_times(ends.high, factor)}]"
+        return ""
+    return f"[{times(ends.low, factor)}, {times(ends.high, factor)}]"
 
 
-def _times(value: float | None, factor: float) -> str:
+def times(value: float | None, factor: float) -> str:
+    """A score as pages and tables print it."""
     return percent(None if value is None else factor * value)
 
 
@@ -83,19 +90,19 @@ def differs(group: Group) -> str:
 
 
 def verdicts(found: Comparison, key: str) -> list[str]:
-    """A sentence a group: which systems the test does not tell from the one they are compared with."""
-    out = []
-    for group in found.groups:
-        told = [(one_line(cut(line.name)), line.against) for line in group.lines[key] if line.against]
-        if not told:
-            continue
-        alike = [name for name, against in told if not against.is_told_apart]
-        base = one_line(cut(told[0][1].name))
-        words = [f"Told apart from {base}: {len(told) - len(alike)} of {len(told)}."]
-        if alike:
-            words.append(f"Not told apart: {', '.join(alike)}.")
-        out.append(" ".join(words))
-    return out
+    """The verdicts of all groups that have one."""
+    return [words for group in found.groups if (words := verdict(group, key))]
+
+
+def verdict(group: Group, key: str) -> str:
+    """Which systems of a group the test does not tell from the one they are compared with; empty without a test."""
+    told = [(one_line(cut(line.name)), line.against) for line in group.lines[key] if line.against]
+    if not told:
+        return ""
+    alike = [name for name, against in told if not against.is_told_apart]
+    base = one_line(cut(told[0][1].name))
+    words = f"Told apart from {base}: {len(told) - len(alike)} of {len(told)}."
+    return f"{words} Not told apart: {', '.join(alike)}." if alike else words
 
 
 def notes(found: Comparison) -> list[str]:

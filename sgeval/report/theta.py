@@ -11,12 +11,13 @@ from sgeval.alignment import Item
 from sgeval.report import words
 from sgeval.report.draw import Measured, Scale, scale
 from sgeval.report.facts import scored_items
-from sgeval.report.heat import confusion, heat_map
+from sgeval.report.heat import RANKED, confusion, heat_map
 from sgeval.report.page import check_target, write_page
 from sgeval.report.pictures import Drawing, Pictures
 from sgeval.report.tables import (
     PREDICATES,
     WHOLE,
+    ConfusedRow,
     Reason,
     Said,
     ScoreRow,
@@ -31,17 +32,6 @@ from sgeval.runs import Run
 SHOWN = 6  # relations of each kind that have a card
 CONFUSED = 20  # confused triplets listed
 HALF = "50.00"
-
-
-@dataclass(frozen=True)
-class ConfusedRow:
-    """A triplet of classes, the predicate that outscored it, in how many of its relations, and their share."""
-
-    said: Said
-    confuser: str
-    n: int
-    of: int
-    share: str
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,7 @@ def render_theta(run: Run, out: Path, images: Path | None = None) -> Path:
         "n_outscored": sum(bool(item.confusers) for item in ranked),
         "confused": triplets[:CONFUSED],
         "n_confused": len(triplets),
-        "heat": heat_map(rows),
+        "heat": heat_map(rows, RANKED),
         "sizes": by.get("size_ratio", []),
         "distances": by.get("distance", []),
         "predicates": predicates[:PREDICATES],

@@ -241,6 +241,6 @@ SLICES: Mapping[str, Mapping[str, str]] = {
         "distant": "the nearest edges are a fifth of the picture's diagonal apart, or more",
     },
 }
-"""What the groups of the slices of θ mean."""
+"""What the groups mean that relations are sliced by."""
 
 UNKNOWN = "(a count of another version of sgeval)"
