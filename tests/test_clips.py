@@ -231,7 +231,7 @@ class TestDataInfo:
         clip, _, _ = look((64, 32))
         folder = clip.parents[3]
         done = CliRunner().invoke(app, ["data", "info", "pvsg", "--data-dir", str(folder), "--with-video"])
-        assert "1 videos whose clip has another size than the record, in 1 videos" in done.stdout
+        assert "videos whose clip has another size than the record: 1, in 1 video\n" in done.stdout
         done = CliRunner().invoke(app, ["data", "info", "psg", "--with-video"])
         assert done.exit_code == 2 and 'with_video: expected a data set with clips, got "psg"' in done.stderr
 

@@ -332,7 +332,7 @@ class TestInspect:
     def test_the_command(self, pvsg, monkeypatch):
         monkeypatch.setenv("COLUMNS", "250")
         done = CliRunner().invoke(app, ["data", "info", "pvsg", "--data-dir", str(pvsg)])
-        assert "odd       2 relations with spans that reach beyond the clip, in 1 videos" in done.stdout
+        assert "odd       relations with spans that reach beyond the clip: 2, in 1 video\n" in done.stdout
         assert "train     2 records, 2 distinct ids (published 338)" in done.stdout and done.exit_code == 2
         plain = json.loads(CliRunner().invoke(app, ["data", "info", "pvsg", "--data-dir", str(pvsg), "--json"]).stdout)
         assert plain["oddities"][0]["ids"] == [FIRST]

@@ -92,6 +92,8 @@ class DataSet:
     """The name that a record gives a file: by `pictures`, `masks` and `clips`, or with a config as in `pictures:raw`."""
     options: tuple[str, ...] = ()
     """Keywords of the reader, beyond folder, split and config."""
+    lists: tuple[str, ...] = ()
+    """Those of them that take a list of texts."""
     leaves_unsplit: bool = False
     """Whether records may be in none of the splits."""
     vg_id: Callable[[Any], Any] = lambda graph: None

@@ -211,6 +211,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["ssg"],
         asks="The files lie on a Google Drive and are to be fetched by hand; the videos have terms of their own",
         options=("exclude", "videos", "keep"),
+        lists=("exclude", "videos", "keep"),
         leaves_unsplit=True,
     ),
     "fgov": DataSet(
@@ -236,6 +237,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["fgov"],
         asks="No file of it is published; its authors (arXiv 2509.01209) may give it",
         options=("data_files",),
+        lists=("data_files",),
         coco_id=lambda graph: Path(graph.file_name or "").stem if graph.extra.get("dataset") == "coco2017" else None,
     ),
     **VIDEO_SETS,
