@@ -1,6 +1,5 @@
 """What a user may give when a data set is loaded, built, looked at or exported, and what is said of what they may not."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import datasets
 import pytest
-from data_kit import FILES, make_folder
+from data_kit import make_folder
 from typer.testing import CliRunner
 
 import sgeval
@@ -234,6 +233,7 @@ class TestProcesses:
             list(in_order(int, ["1", "x"], 2))
         with pytest.raises(SgevalError, match="a process ended in the middle of its work"):
             list(in_order(os._exit, [1], 2))
+        assert list(in_order(abs, [], 10**6)) == [] and list(in_order(abs, [-1], 10**6)) == [1]
 
     def test_odd_numbers(self, folders, tmp_path):
         with pytest.raises(SgevalError, match="num_proc: expected a whole number"):
@@ -278,7 +278,8 @@ class TestWords:
 
     def test_masks_of_svg2(self, folders, tmp_path):
         done = self.run("build", "svg2_test", "--data-dir", folders["svg2_test"], "--with-masks")
-        assert done.exit_code == 2 and 'got "svg2_test"; it has its masks in the config masks' in done.stderr
+        assert done.exit_code == 2
+        assert 'got "svg2_test"; its masks are in the config masks (--config masks), without' in done.stderr
 
     def test_one_is_not_many(self, folders):
         done = self.run("info", "vidor", "--data-dir", folders["vidor"])
@@ -297,4 +298,3 @@ class TestWords:
 def test_no_other_set_has_lists_that_are_not_options():
     for found in DATA_SETS.values():
         assert set(found.lists) <= set(found.options)
-    assert json.loads((FILES / "psg/psg.json").read_text())

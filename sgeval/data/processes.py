@@ -2,7 +2,7 @@
 
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
@@ -16,9 +16,10 @@ AHEAD = 2
 """Results for each process that may wait to be taken."""
 
 
-def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], num_proc: int) -> Iterator[Result]:
+def in_order(work: Callable[[Task], Result], tasks: Collection[Task], num_proc: int) -> Iterator[Result]:
     """The results of `work`, a function of a module, in the order of the tasks. Raises what it raises; the processes end with
     whoever asked."""
+    num_proc = max(1, min(num_proc, len(tasks)))
     pool = ProcessPoolExecutor(num_proc, initializer=_leave_interrupts)
     waiting: deque[Future[Result]] = deque()
     try:

@@ -236,7 +236,8 @@ def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> 
     if "missing_images" in options:
         one_of("missing_images", options["missing_images"], get_args(MissingImages))
     if options.get("with_masks") and not found.panoptic:
-        by_config = f"; it has its masks in the config {MASKS}, without this option" if MASKS in found.configs else ""
+        there = f"; its masks are in the config {MASKS} (--config {MASKS}), without this option"
+        by_config = there if MASKS in found.configs else ""
         raise SgevalError(f"with_masks: expected a data set with masks, got {shown(name)}{by_config}")
     if options.get("with_masks") and not found.has_maps(config):
         have = " or ".join(found.with_maps)

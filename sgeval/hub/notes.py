@@ -72,7 +72,8 @@ def read_notes(folder: str) -> Notes:
     for path in sorted(Path(folder).glob(".*.notes.json")):
         for fault, folders in _entries(path):
             every.faults += fault
-            every.folders |= folders
+            for folder, then in folders.items():  # of several processes, the first to look
+                every.folders[folder] = min(then, every.folders.get(folder, then))
     return every
 
 

@@ -202,8 +202,8 @@ def fingerprint(
     """16 hex digits over what rows are made of: code, options, and the sources by name, size and times of change.
 
     Pictures are only named by rows, so the folders that exist count, and a build notes when they changed (see
-    `sgeval.hub.notes`). Masks, and nulls for what is missing, are made from
-    the files themselves: then each record is read and each file of it is looked at, which takes as long as reading does.
+    `sgeval.hub.notes`). Masks, and nulls for what is missing, are made from the files themselves: then each record is read
+    and each file of it is looked at, which takes as long as reading does.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
@@ -290,9 +290,8 @@ def folder_of_files(name: str, config: str | None, files: Sequence[str]) -> str:
     its files: where nothing is named the host takes whatever lies in the working folder."""
     found = reading.data_set(name)
     sources = found.files_of(reading.config_of(found, config))
-    names = sorted(
-        (each for file in sources for each in file.names), key=lambda each: -each.count("/")
-    )  # longest first
+    every = [each for file in sources for each in file.names]
+    names = sorted(every, key=lambda each: -each.count("/"))  # the longest first
     folders = []
     for path in map(Path, map(resolved, files)):
         fitting = next((each for each in names if path.match(each)), None)
