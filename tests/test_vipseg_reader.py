@@ -163,7 +163,7 @@ class TestOneFileForAll:
         assert [graph.video_id for graph in read_vipseg(one, "val")] == [B]
         (one / "VIPSeg/val.txt").write_text("")
         assert [graph.video_id for graph in read_vipseg(one)] == [A, B] and not list(read_vipseg(one, "val"))
-        assert "1 records are in no split, so no split holds them" in inspect("vipseg", one).faults
+        assert "1 record is in no split, so no split holds them" in inspect("vipseg", one).faults
 
     def test_without_lists(self, one):
         shutil.rmtree(one / "VIPSeg")
