@@ -91,6 +91,9 @@ def _read(file: Path, label: str, format: str, split: str | None, kind: Kind, fo
     if rows and isinstance(rows[0], dict) and {"frame_id", "kind"} <= rows[0].keys():
         hint = "rows of frames are checked by `sgeval score ssg_role_values`"
         raise SgevalError(f"{label}: expected scene graphs, got rows of frames; {hint}")
+    if kind == "image" and rows and isinstance(rows[0], dict) and "video_id" in rows[0] and "image_id" not in rows[0]:
+        hint = "--kind video" + (" --format answers" if "answer" in rows[0] else "")
+        raise SgevalError(f"{label}: expected graphs of images, got rows of videos; {hint} checks them")
     parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip")
     found.faults += broken + parsed.faults
     found.warnings += parsed.warnings

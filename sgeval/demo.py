@@ -10,8 +10,8 @@ from sgeval.formats import read_graphs
 from sgeval.relclip import Options, score
 from sgeval.report import render_ranking, render_report
 from sgeval.report.page import check_target
-from sgeval.report.text import signature_parts
 from sgeval.runs import RESULTS, Run, describe_file, read_run, write_run
+from sgeval.signature import parts_of
 
 SCENES = Path(__file__).parent / "assets" / "demo_scenes"
 SYSTEMS = ("good", "swapped", "guessing")
@@ -66,7 +66,7 @@ def _is_free(folder: Path, name: str) -> bool:
     try:
         whole = strict_json.read_file(folder / RESULTS)
         made_from = whole["inputs"]["predictions"]["file"]
-        model = signature_parts(whole["result"]["signature"])["model"]
+        model = parts_of(whole["result"]["signature"])["model"]
     except (SgevalError, KeyError, TypeError, AttributeError):
         return False
     return bool((whole["name"], made_from, model) == (name, _predictions(name).name, "demo"))

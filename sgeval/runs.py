@@ -9,8 +9,9 @@ last and whole and names the others by digest, so a folder that has it is comple
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
@@ -21,6 +22,7 @@ from sgeval.errors import SgevalError, one_of
 from sgeval.files import atomic_write
 from sgeval.options import options_of
 from sgeval.rows import ImageRow, Rows
+from sgeval.summary import Sample
 
 RESULTS = "results.json"
 ITEMS = "items.parquet"
@@ -62,6 +64,12 @@ class Form:
     """The key of the headline."""
     tables: Mapping[str, tuple[str, type[Any]]]
     """By file: the field of the rows that it holds, and what a row of it is."""
+    sample: Callable[[Any, Any], Sample]
+    """From rows and options to what the scores are made of, unit by unit."""
+    factor: float = 1.0
+    """What a score is multiplied with to be shown as papers do."""
+    unit: str = "picture"
+    """What the bootstrap draws."""
     rows: type[Any] = Rows
     """The dataclass of all of them; its other fields are plain and stand in `results.json`."""
 
@@ -77,9 +85,14 @@ def _of_pictures(item: type[Any]) -> dict[str, tuple[str, type[Any]]]:
 
 
 FORMS = {
-    **{key: Form(relclip.Options, key, _of_pictures(relclip.Item)) for key in relclip.KEYS.values()},
-    alignment.KEY: Form(alignment.Options, alignment.KEY, _of_pictures(alignment.Item)),
-    situation.KEY: Form(situation.Options, situation.HEADLINE, {ITEMS: ("items", situation.FrameRow)}),
+    **{
+        key: Form(relclip.Options, key, _of_pictures(relclip.Item), partial(relclip.sample, key=key), factor=100.0)
+        for key in relclip.KEYS.values()
+    },
+    alignment.KEY: Form(alignment.Options, alignment.KEY, _of_pictures(alignment.Item), alignment.sample, factor=100.0),
+    situation.KEY: Form(
+        situation.Options, situation.HEADLINE, {ITEMS: ("items", situation.FrameRow)}, situation.sample
+    ),
     temporal.KEY: Form(
         temporal.Options,
         temporal.HEADLINE,
@@ -88,7 +101,9 @@ FORMS = {
             "matches.parquet": ("matches", temporal.Match),
             "videos.parquet": ("videos", temporal.VideoRow),
         },
-        temporal.Rows,
+        temporal.sample,
+        unit="video",
+        rows=temporal.Rows,
     ),
 }
 """By the metric's name in `results.json`."""
@@ -110,9 +125,18 @@ class Run:
     """The metric's own rows."""
 
     @property
+    def form(self) -> Form:
+        """What runs of the metric are made of."""
+        return FORMS[self.metric]
+
+    @property
     def headline(self) -> str:
         """The key of the headline."""
-        return FORMS[self.metric].headline
+        return self.form.headline
+
+    def sample(self) -> Sample:
+        """What the scores are made of, picture by picture or video by video."""
+        return self.form.sample(self.rows, self.options)
 
     @property
     def images(self) -> Path | None:

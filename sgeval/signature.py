@@ -15,6 +15,15 @@ def signature(parts: Mapping[str, object]) -> str:
     return "|".join(f"{name}:{_plain(value)}" for name, value in {**parts, "version": __version__}.items())
 
 
+def parts_of(signature: str) -> dict[str, str]:
+    """The `name:value` parts of a signature, in order.
+
+    >>> parts_of("metric:relclipscore|template:a:b")
+    {'metric': 'relclipscore', 'template': 'a:b'}
+    """
+    return {name: value for name, _, value in (part.partition(":") for part in signature.split("|"))}
+
+
 def _plain(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return "".join(_plain(part) for part in value)

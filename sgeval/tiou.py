@@ -160,13 +160,26 @@ def _both(one: SpanSets, two: SpanSets) -> Floats:
 def _same_instants(left: SpanSets, right: SpanSets, chosen: Ints) -> Flags:
     """Of the chosen pairs, which have no length on either side: whether both are the same points of time, at least one."""
     found = np.zeros(left.n, dtype=bool)
-    for number in chosen:
-        sides = [
-            {start for start, end in sets.take(np.array([number])).bounds.tolist() if start == end}
-            for sets in (left, right)
-        ]
-        found[number] = bool(sides[0]) and sides[0] == sides[1]
+    one, two = (_instants(sets.take(chosen)) for sets in (left, right))
+    sizes = one.sizes()
+    same = (sizes > 0) & (sizes == two.sizes())
+    # As many on both sides, each in rising order: the n-th of one is held against the n-th of the other.
+    beside = [side.bounds[same[side.owners], 0] for side in (one, two)]
+    unlike = one.owners[same[one.owners]][beside[0] != beside[1]]
+    same[unlike] = False
+    found[chosen] = same
     return found
+
+
+def _instants(sets: SpanSets) -> SpanSets:
+    """The points of time of each set, in rising order, each once."""
+    is_instant = sets.bounds[:, 0] == sets.bounds[:, 1]
+    bounds, owners = sets.bounds[is_instant], sets.owners[is_instant]
+    order = np.lexsort((bounds[:, 0], owners))
+    bounds, owners = bounds[order], owners[order]
+    is_new = np.ones(len(owners), dtype=bool)
+    is_new[1:] = (owners[1:] != owners[:-1]) | (bounds[1:, 0] != bounds[:-1, 0])
+    return SpanSets(bounds[is_new], owners[is_new], sets.n)
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:

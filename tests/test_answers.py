@@ -129,6 +129,54 @@ def test_relations(entry, spans, lost):
     assert found.n_lost == lost
 
 
+DRAFT = json.dumps({"objects": [{"object 1": "cat"}], "relationships": [[1, "under", -1, [[0, 1]]]]})
+TEMPLATE = '{"objects": [], "relationships": []}'
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs", "lost"),
+    [
+        (f"<think>perhaps {DRAFT}</think>\n{TEXT}", ["thinking"], 0),  # thoughts are no answer
+        (f"perhaps {DRAFT} no</think>{TEXT}", ["thinking"], 0),  # the opening tag was part of the prompt
+        (f'<think>maybe {{"objects": []}}</think>```json\n{TEXT}\n```', ["thinking", "fence"], 0),
+        (f"First try: ```json\n{DRAFT}\n``` Better: ```json\n{TEXT}\n```", ["fence", "several answers"], 1),
+        (f"{DRAFT}\n{TEXT}", ["several answers"], 1),
+        (f"{TEXT} I repeat: {TEXT}", [], 0),
+        (f"The format is {TEMPLATE}. Here: {TEXT}", ["prose"], 0),  # there was nothing in it to lose
+        (f"{TEXT} The format was {TEMPLATE}.", ["prose"], 0),
+        (f"[{TEXT}]", ["list around it"], 0),
+    ],
+)
+def test_the_last_answer_counts(text, repairs, lost):
+    found = read_answer(text)
+    assert same_as_whole(found) and (found.repairs, found.n_lost) == (repairs, lost)
+
+
+def test_two_answers_are_never_mixed():
+    """Objects in one, relationships in the other: the last one alone, the other is lost."""
+    objects, relations = ({name: ANSWER[name]} for name in ("objects", "relationships"))
+    found = read_answer(f"{json.dumps(objects)} and {json.dumps(relations)}")
+    assert found.objects == {} and len(found.relations) == 3
+    assert (found.repairs, found.n_lost) == (["several answers"], 1)
+    # A last answer that breaks off before its first entry leaves the one before it.
+    found = read_answer(f'{TEXT} Or rather: {{"objects": [{{"obj')
+    assert same_as_whole(found) and found.n_lost == 0
+    # One that breaks off later counts, as far as it goes.
+    found = read_answer(f"{TEXT} Or rather: {DRAFT[:-8]}")
+    assert found.objects == {1: ("cat", ())} and found.relations == []
+    assert (found.repairs, found.n_lost) == (["cut off", "several answers"], 2)
+
+
+def test_thoughts_without_an_end():
+    found = read_answer(f"<think>perhaps {TEXT}")
+    assert (found.objects, found.repairs) == ({}, ["thinking", "no answer"])
+
+
+@pytest.mark.parametrize("text", ["", "I cannot help with that.", "null", "{}", "{'objects': [{'object 1': 'dog'}]}"])
+def test_nothing_to_read_is_said(text):
+    assert read_answer(text).repairs[-1] == "no answer"
+
+
 def test_texts_without_an_answer():
     for text in ("", "I cannot help with that.", "{}", "[]", "null", "```json\n```", '{"objects": 3}'):
         found = read_answer(text) if text != "null" else read_answer("null")
@@ -148,10 +196,23 @@ def test_hostile_texts_end_soon_and_do_nothing():
         "```" * 100_000,
         '{"objects": [{"object 1": ' + "9" * 10_000 + "}]}",
         '{"objects": [{"object 1": "\\ud800"}]}',
+        '{"objects": [' * 300_000,
+        '{"objects": [' + '{"objects":' * 300_000,
+        "<think>" * 500_000,
+        "</think>" * 500_000,
     ):
         found = read_answer(text)
         assert found.objects == {} and found.relations == []
         json.dumps([found.repairs, found.n_lost])
+
+
+def test_of_very_many_spoilt_entries_the_rest_is_lost():
+    """101 spoilt entries, then a whole one that is not looked at: 102 lost."""
+    text = '{"objects": [' + '{"object 1": oops}, ' * 101 + '{"object 2": "dog"}], "relationships": []'
+    found = read_answer(text)
+    assert (found.objects, found.n_lost) == ({}, 102)
+    found = read_answer(text.replace('{"object 1": oops}, ', "", 1))
+    assert (list(found.objects), found.n_lost) == ([2], 100)
 
 
 def test_random_damage_never_invents():

@@ -227,3 +227,18 @@ def test_rows_of_frames_are_no_graphs(tmp_path):
     file.write_text('{"frame_id": "f", "kind": "object", "object_id": 1, "roles": []}\n')
     with pytest.raises(SgevalError, match=r"expected scene graphs, got rows of frames; .*sgeval score ssg_role_values"):
         check_file(file)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"video_id": "v", "objects": [], "relations": []}, "got rows of videos; --kind video checks them"),
+        ({"video_id": "v", "answer": "{}"}, "--kind video --format answers checks them"),
+    ],
+)
+def test_videos_are_checked_as_such(tmp_path, row, words):
+    file = tmp_path / "videos.jsonl"
+    file.write_text(json.dumps(row))
+    with pytest.raises(SgevalError, match=words):
+        check_file(file)
+    assert not check_file(file, kind="video", format="answers" if "answer" in row else "sgeval").faults

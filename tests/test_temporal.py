@@ -7,6 +7,7 @@ import pytest
 from temporal_kit import graph, judge_of, relation
 
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.readers.answers import graphs_of_answers
 from sgeval.temporal import Options, score, svg2_temporal_accuracy
 from sgeval.temporal.result import summarise
 
@@ -148,6 +149,46 @@ def test_relations_without_a_span():
     assert compute([part], [unknown])["relation_accuracy"] == 0.0
 
 
+def test_a_merged_predicate_without_a_span_holds_throughout():
+    """Merged with one that has no span, a relation lasts the whole video: 10 of 10 seconds, not 2."""
+    gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 10))], duration=10.0)
+    for spans in (((), ((0, 2),)), (((0, 2),), ())):
+        mine = graph("v", ["dog", "ball"], [relation(0, "on", 1, *each) for each in spans])
+        result = compute([mine], [gold], merge_same_predicate=True, return_items=True)
+        assert [match["tiou"] for match in result["matches"] if match["kind"] == "relation"] == [1.0]
+
+
+def test_a_missing_span_fails_where_the_duration_is_unknown_too():
+    gold = graph("v", ["dog", "ball"], [relation(0, "on", 1)])
+    assert compute([gold], [gold], missing_interval="fail")["relation_accuracy"] == 0.0
+
+
+def test_answers_are_made_half_open_once():
+    """A model's [0, 4] is read as [0, 5): 3 of 5 seconds, whatever the option says of other predictions."""
+    gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 3))])
+    answer = {"objects": [{"object 1": "dog"}, {"object 2": "ball"}], "relationships": [[1, "on", 2, [[0, 4]]]]}
+    mine = graphs_of_answers([{"video_id": "v", "answer": answer}], "answers", "answers")
+    for end in ("exclusive", "inclusive"):
+        result = compute(mine, [gold], prediction_span_end=end, return_items=True)
+        assert [match["tiou"] for match in result["matches"] if match["kind"] == "relation"] == [pytest.approx(0.6)]
+
+
+def test_precision_leaves_out_what_is_out_of_scope():
+    """Of an object that is left out (another level, not given) nothing counts: neither its label nor its relations."""
+    gold = graph("v", ["dog", "ball", "tail"], [relation(0, "on", 1, (0, 9))])
+    for item, level in zip(gold["objects"], ("L1", "L1", "L2"), strict=True):
+        item["level"] = level
+    said = [relation(0, "on", 1, (0, 9)), relation(0, "has", 2, (0, 9)), relation(1, "hits", 0, (0, 9))]
+    mine = graph("v", ["dog", "ball", "leg"], said)
+    everything = compute([mine], [gold], denominator="predictions")
+    assert shares(everything, "object_precision", "relation_precision") == (
+        pytest.approx(200 / 3),
+        pytest.approx(100 / 3),
+    )
+    of_level = compute([mine], [gold], denominator="predictions", levels=["L1"])
+    assert shares(of_level, "object_precision", "relation_precision") == (100.0, 50.0)
+
+
 def test_levels_and_given_objects():
     gold = graph("v", ["dog", "ball", "tail"], [relation(0, "on", 1, (0, 9)), relation(0, "has", 2, (0, 9))])
     for item, level in zip(gold["objects"], ("L1", "L1", "L2"), strict=True):
@@ -170,6 +211,34 @@ def test_pooled_or_video_by_video():
     assert compute(mine, [good, bad], average="video")["object_accuracy"] == 50.0  # mean of 1 and 0
     # a video without items of a kind has no share of it
     assert compute(mine, [good, bad], average="video")["relation_accuracy"] is None
+
+
+def test_one_to_one_keeps_what_is_sure():
+    """One prediction, a with an open verdict and b with a sure one: b is served for sure, so at least one of two."""
+    gold = graph("v", ["dog", "ball"], [relation(0, "a", 1, (0, 9)), relation(0, "b", 1, (0, 9))])
+    mine = graph("v", ["dog", "ball"], [relation(0, "c", 1, (0, 9))])
+    judge = judge_of({("predicate", "a", "c"): None, ("predicate", "b", "c"): "synonym"})
+    result = compute([mine], [gold], judge=judge, assignment="one_to_one")
+    assert shares(result, "relation_accuracy_at_least", "relation_accuracy_at_most") == (50.0, 50.0)
+
+
+def test_ends_of_a_lenient_triplet_are_lenient():
+    """`endpoint_match="same"` asks for strict ends of strict triplets alone."""
+    gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 9))])
+    mine = graph("v", ["puppy", "ball"], [relation(0, "on", 1, (0, 9))])
+    result = compute([mine], [gold], judge=judge_of(CATEGORIES), endpoint_match="same")
+    assert shares(result, "triplet_accuracy", "triplet_accuracy_strict") == (100.0, 0.0)
+
+
+def test_bounds_are_those_of_the_headline():
+    """3 of 10 seconds: a hit at 0.2, which the bounds of the headline (0.5) do not see."""
+    gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 10))])
+    mine = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 3))])
+    result = compute([mine], [gold], thresholds=(0.2, 0.7))
+    names = ("relation_accuracy_tiou_0.2", "relation_accuracy_on_judged", "relation_accuracy_at_most")
+    assert shares(result, *names) == (100.0, 0.0, 0.0)
+    assert not [name for name in result if "_tiou_" in name and name.endswith(("_judged", "_least", "_most"))]
+    assert "|tiou:>0.2+>0.5+>0.7|" in result["signature"]
 
 
 class TestUndecided:

@@ -96,6 +96,20 @@ def test_instants_and_thresholds():
     assert not above([], [], 0.0) and not above([(0.0, 1.0)], [(2.0, 3.0)], 0.0)
 
 
+def test_many_instants_at_once():
+    """Sets of points of time, with repeats, empty ones and inverted spans among them, one by one as Python sets."""
+    rng = random.Random(5)
+    sides = [
+        [[(at, at) for at in rng.choices((1.0, 2.0, 2.5), k=rng.randrange(4))] + [(9.0, 3.0)] * (rng.random() < 0.2)
+         for _ in range(600)]
+        for _ in (0, 1)
+    ]  # fmt: skip
+    found = overlap(*map(SpanSets.of, sides)).tiou().tolist()
+    points = [[{start for start, end in spans if start == end} for spans in side] for side in sides]
+    assert found == [float(bool(one) and one == two) for one, two in zip(*points, strict=True)]
+    assert 50 < sum(found) < 300
+
+
 def test_many_sets_at_once_do_not_mix():
     sets = [[(0.0, 1.0)], [(0.5, 9.0), (0.0, 0.7)], [], [(0.0, 1.0)]]
     assert union(SpanSets.of(sets)).bounds.tolist() == [[0.0, 1.0], [0.0, 9.0], [0.0, 1.0]]

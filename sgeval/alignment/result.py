@@ -14,7 +14,7 @@ from sgeval.alignment.rows import Item
 from sgeval.ranks import Ints
 from sgeval.relscore import rel_score
 from sgeval.rows import Rows
-from sgeval.summary import Floats, intervals
+from sgeval.summary import Floats, Sample, intervals
 from sgeval.vocabulary import class_key, predicate_key
 
 SMALL = 0.2  # paper 1, Table 4: a box of less than a fifth of the other's area
@@ -130,6 +130,13 @@ def summarise(rows: Rows[Item], options: Options, signature: str, return_items: 
         result["confused"] = confused(rows, options)
         result["slices"] = slices(rows, options)
     return result
+
+
+def sample(rows: Rows[Item], options: Options) -> Sample:
+    """What the measures are made of, picture by picture."""
+    rows = rows.in_order()
+    _, found = _scored(rows, options)
+    return Sample(tuple(row.image_id for row in rows.images), found.ratios(WITH_INTERVAL))
 
 
 def confused(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import typer
 
 from sgeval import __version__
 from sgeval.cli import flags, score
+from sgeval.cli.compare import compare
 from sgeval.cli.data import data_app
 from sgeval.cli.ending import BAD_INPUT, INTERRUPTED, ends_well, print_json, say
 from sgeval.cli.judge import judge_app
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(score.app, name="score")
 app.add_typer(data_app, name="data")
 app.add_typer(judge_app, name="judge")
+app.command()(compare)
 
 
 def main() -> None:
@@ -101,7 +103,9 @@ def validate(
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures: each is decoded; presence, size and boxes are checked.")
     ] = None,
-    format: Annotated[str, typer.Option(help=f"Form of the file: {flags.FORMS}.")] = "sgeval",
+    format: Annotated[
+        str, typer.Option(help=f"Form of the file: {flags.FORMS}. With --kind video: {flags.VIDEO_FORMS}.")
+    ] = "sgeval",
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     split: flags.Split = None,
     kind: Annotated[str, typer.Option(help="image or video.")] = "image",
@@ -110,6 +114,7 @@ def validate(
     """List every fault of a file at once: place, what was expected, what is there.
 
     Exit code 2 when there is one. Example: `sgeval validate predictions.jsonl --references gold.jsonl --images photos/`
+    · `sgeval validate videos.jsonl --kind video`
     """
     from sgeval.check import check_file
     from sgeval.cli.show import show_check

@@ -294,7 +294,7 @@ def svg2_temporal_accuracy(
     given = dict(locals())
     from sgeval.cli.files import TEMPORAL, Job, estimate, run_job
     from sgeval.cli.show import show_temporal
-    from sgeval.temporal import KINDS
+    from sgeval.temporal import KINDS, is_withheld
 
     given["judge_options"] = flags.key_values(judge_option, "--judge-option") or None
     given |= {"thresholds": threshold or None, "levels": level or None}
@@ -309,7 +309,8 @@ def svg2_temporal_accuracy(
     else:
         show_temporal(run)
     is_empty = all(run.result[f"{kind}_accuracy"] is None for kind in KINDS)
-    _tell_end(run, out, ("n_invalid", "n_unjudged_pairs"), is_empty)
+    parts = ("n_invalid", "n_unjudged_pairs") if is_withheld(run.result) else ("n_invalid",)
+    _tell_end(run, out, parts, is_empty)
 
 
 def _score(metric: "Metric", given: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -10,11 +11,14 @@ from rich.table import Table
 from sgeval import situation, temporal
 from sgeval.check import Check
 from sgeval.cli.ending import say
+from sgeval.comparison import Comparison
 from sgeval.doctor import FAULTY, Report
 from sgeval.errors import counted, one_line
+from sgeval.report import tabular
 from sgeval.report.compare import order
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
 from sgeval.report.facts import why_nothing
+from sgeval.report.temporal import others
 from sgeval.report.text import NOTHING, hundred, interval, percent, percent_interval
 from sgeval.runs import Run
 
@@ -114,16 +118,51 @@ def show_temporal(run: Run) -> None:
     console = Console(highlight=False)
     console.print(table)
     for kind in temporal.KINDS:
-        if result[f"{kind}_accuracy"] is None and result[f"{kind}_coverage"] is not None:
+        coverage = result[f"{kind}_coverage"]
+        if coverage is not None and coverage < 100.0:
             low, high = (percent(result[f"{kind}_accuracy_at_{end}"]) for end in ("least", "most"))
             judged = percent(result[f"{kind}_accuracy_on_judged"])
-            console.print(
-                f"[yellow]{kind}[/]: withheld, verdicts are missing; {judged} on the judged, {low} to {high} overall"
-            )
+            words = f"verdicts are missing; {judged} on the judged, {low} to {high} overall"
+            start = "withheld, " if result[f"{kind}_accuracy"] is None else ""
+            console.print(f"[yellow]{kind}[/]: {start}{words}", soft_wrap=True)
+    for name, value, ends in others(result):
+        console.print(f"{escape(name)}: {value}" + (f" ({ends})" if ends else ""), soft_wrap=True)
     counts = {key: value for key, value in result.items() if key.startswith("n_") and value}
     console.print(", ".join(f"{key} {value}" for key, value in counts.items()))
     console.print(f"judge: {escape(result['judge'])}")
     console.print(f"[dim]{escape(result['signature'])}[/dim]", soft_wrap=True)
+
+
+def show_comparison(found: Comparison) -> None:
+    """A table a score and group of runs; what is not ranked together, and why; how the tests were made; signatures."""
+    console = Console(highlight=False)
+    for key in found.keys:
+        for group in found.groups:
+            table = Table(
+                title=escape(tabular.title(found, key)), box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False
+            )
+            for heading in tabular.HEADINGS:
+                is_name = heading == "system"
+                width = 4 if is_name else None  # numbers are never cut, names are folded
+                table.add_column(
+                    heading,
+                    justify="left" if is_name else "right",
+                    no_wrap=not is_name,
+                    min_width=width,
+                    overflow="fold",
+                )
+            for line in group.lines[key]:
+                table.add_row(*map(escape, tabular.cells(line, found.factor)))
+            if words := tabular.differs(group):
+                console.print(f"[yellow]{escape(words)}[/]", soft_wrap=True)
+            console.print(table)
+        for words in tabular.verdicts(found, key):
+            console.print(escape(words), soft_wrap=True)
+    for words in tabular.notes(found):
+        console.print(f"[dim]{escape(words)}[/]", soft_wrap=True)
+    for group in found.groups:
+        for signature in tabular.signatures(group):
+            console.print(f"[dim]{escape(signature)}[/]", soft_wrap=True)
 
 
 def show_check(found: Check) -> None:

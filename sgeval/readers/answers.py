@@ -6,8 +6,9 @@
 Object k is the k-th trajectory that the model was given; -1 is the camera; spans are indices on a clock of one a second,
 both ends included, so [3, 7] is 3 to 8 seconds. A fifth entry of a relationship is its type.
 
-Models wrap such an answer in a fence or in prose, break off in the middle, or spoil an entry. What is whole is taken, entry
-by entry, nothing is guessed; what was done and what was lost is counted.
+Models think aloud, wrap such an answer in a fence or in prose, break off in the middle, or spoil an entry. What is whole is
+taken, entry by entry, nothing is guessed; what was done and what was lost is counted. Of several answers in one text the last
+counts, and no two are mixed.
 """
 
 import json
@@ -26,8 +27,13 @@ ANSWER = "/answer"
 """The key in a graph's `extra` under which stands how the answer was read."""
 MOST_CHARACTERS = 4_000_000
 MOST_ENTRIES = 100_000
+MOST_ANSWERS = 100
+MOST_FAULTS = 100  # spoilt entries of a list after which the rest of it is lost
+NO_ANSWER = "no answer"
+"""Among the repairs of an answer in which there was nothing to read."""
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
+_START = re.compile(r'\{\s*"(?:objects|relationships)"\s*:')
 _LIST = {name: re.compile(rf'"{name}"\s*:\s*\[') for name in ("objects", "relationships")}
 _NEXT = {"objects": re.compile(r'\{\s*"object'), "relationships": re.compile(r'\[\s*-?\d+\s*,\s*"')}
 _OBJECT_KEY = re.compile(r"object[ _]?(\d{1,9})")
@@ -48,7 +54,7 @@ def read_answer(answer: Any) -> Reading:
     """The entries of an answer: a text, or the value that it would be.
 
     Raises `SgevalError` for what is neither, and for a text of more than 4,000,000 characters. A text without any entry
-    gives none, with `repairs` that say so.
+    gives none, and "no answer" among the `repairs`.
 
     >>> found = read_answer('Sure: {"objects": [{"object 1": "dog"}], "relationships": [[1, "on", -1, [[0, 2]]], [1, "o')
     >>> found.objects, len(found.relations), found.repairs, found.n_lost
@@ -59,8 +65,21 @@ def read_answer(answer: Any) -> Reading:
         if len(answer) > MOST_CHARACTERS:
             raise SgevalError(f"expected at most {MOST_CHARACTERS:,} characters, got {len(answer):,}")
         answer = _value(answer, out)
+        if answer is None:
+            out.repairs.append(NO_ANSWER)
+            return out
+    if (
+        isinstance(answer, list)
+        and len(answer) == 1
+        and isinstance(answer[0], Mapping)
+        and _LIST.keys() & answer[0].keys()
+    ):
+        answer = answer[0]
+        _note(out, "list around it")
     if isinstance(answer, list):  # the objects alone, as one of the prompts asks for
         answer = {"objects": answer}
+    if isinstance(answer, Mapping) and not _LIST.keys() & answer.keys():
+        _note(out, NO_ANSWER)
     if not isinstance(answer, Mapping):
         raise SgevalError(f"expected a text, or an object with objects and relationships, got {shown(answer)}")
     for name, take in (("objects", _take_object), ("relationships", _take_relation)):
@@ -76,36 +95,113 @@ def read_answer(answer: Any) -> Reading:
 
 def _value(text: str, out: Reading) -> Any:
     """The JSON value of a text, or what is whole of it."""
-    fence = _FENCE.search(text)
-    tries = [("", text.strip()), *([("fence", fence.group(1).strip())] if fence else [])]
+    value = _parsed(text.strip())
+    if value is not None:
+        return value
+    told = _without_thinking(text)
+    if told != text:
+        _note(out, "thinking")
+        return _value(told, out)
+    fences = [found.group(1).strip() for found in _FENCE.finditer(text)]
+    found = _candidates(text)
+    if found:
+        _note_wrapping(text, found, bool(fences), out)
+        return _last(found, out)
     start = text.find("{")
-    if start >= 0:
-        tries.append(("prose", text[start : text.rfind("}") + 1]))
-    for repair, part in tries:
-        try:
-            value = strict_json.parse(part, "answer")
-        except SgevalError:
-            continue
-        if isinstance(value, (dict, list)):
-            out.repairs += [repair] if repair else []
+    prose = text[start : text.rfind("}") + 1] if start >= 0 else ""
+    for repair, part in (*(("fence", fence) for fence in reversed(fences)), ("prose", prose)):
+        value = _parsed(part)
+        if value is not None:
+            _note(out, repair)
             return value
-    if fence:
-        out.repairs.append("fence")
-    elif text[:start].strip() if start > 0 else start < 0:
-        out.repairs.append("prose")
-    lists = {name: _entries(text, name, out) for name in _LIST}
-    if set(out.repairs) <= {"fence", "prose"}:  # both lists are whole, the end of the answer is missing
-        _note(out, "cut off")
-    return lists
+    # What began the answer is spoilt; its lists may be there.
+    at = max((found.start() for found in _LIST["objects"].finditer(text)), default=0)
+    rest = _salvaged(text[at:], 0)
+    if rest.value:
+        _note_wrapping(text, [rest], bool(fences), out)
+        return _last([rest], out)
+    return None
+
+
+def _without_thinking(text: str) -> str:
+    """What follows the model's thoughts; nothing where they never end."""
+    end = max(text.rfind(tag) + len(tag) if tag in text else 0 for tag in ("</think>", "</thinking>"))
+    return "" if not end and text.lstrip().startswith(("<think>", "<thinking>")) else text[end:]
+
+
+@dataclass
+class _Candidate:
+    """An answer within a text: its value, or its whole entries where it is spoilt."""
+
+    start: int
+    end: int
+    value: Mapping[str, Any]
+    repairs: list[str]
+    n_lost: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.value.get(name) for name in _LIST)
+
+
+def _candidates(text: str) -> list[_Candidate]:
+    """The answers that begin in a text, one after the other; of very many the last ones."""
+    starts = [found.start() for found in _START.finditer(text)][-MOST_ANSWERS:]
+    out: list[_Candidate] = []
+    for start, following in zip(starts, [*starts[1:], len(text)], strict=False):
+        if out and start < out[-1].end:
+            continue
+        value, end = _entry(text, start)
+        if isinstance(value, dict):
+            out.append(_Candidate(start, end, value, []))
+        else:
+            out.append(_salvaged(text[start:following], start))
+    return out
+
+
+def _salvaged(part: str, start: int) -> _Candidate:
+    """The whole entries of an answer that is no JSON; no value where it has neither of the lists."""
+    reading = Reading()
+    lists = {name: _entries(part, name, reading) for name in _LIST if _LIST[name].search(part)}
+    for name in _LIST.keys() - lists.keys():
+        _note(reading, f"no {name}")
+    if not reading.repairs:  # both lists are whole, the end of the answer is missing
+        _note(reading, "cut off")
+    return _Candidate(start, start + len(part), lists, reading.repairs, reading.n_lost)
+
+
+def _last(found: Sequence[_Candidate], out: Reading) -> Mapping[str, Any]:
+    """The last answer that has an entry. Others with other entries were taken back: each counts as one lost part."""
+    said = [each for each in found if not each.is_empty] or found[-1:]
+    last = said[-1]
+    others = [each for each in said if each.value != last.value]
+    for repair in [*last.repairs, *(["several answers"] if others else [])]:
+        _note(out, repair)
+    out.n_lost += last.n_lost + len(others)
+    return last.value
+
+
+def _note_wrapping(text: str, found: Sequence[_Candidate], is_fenced: bool, out: Reading) -> None:
+    if is_fenced:
+        _note(out, "fence")
+    elif text[: found[0].start].strip() or text[found[-1].end :].strip():
+        _note(out, "prose")
+
+
+def _parsed(part: str) -> dict[str, Any] | list[Any] | None:
+    try:
+        value = strict_json.parse(part, "answer")
+    except SgevalError:
+        return None
+    return value if isinstance(value, (dict, list)) else None
 
 
 def _entries(text: str, name: str, out: Reading) -> list[Any]:
     """The whole entries of a list in a text that is no JSON."""
     found = _LIST[name].search(text)
-    if found is None:
-        _note(out, f"no {name}")
-        return []
+    assert found is not None
     entries: list[Any] = []
+    n_faults = 0
     at = found.end()
     while len(entries) < MOST_ENTRIES:
         at = _SKIP.match(text, at).end()  # type: ignore[union-attr]
@@ -120,6 +216,11 @@ def _entries(text: str, name: str, out: Reading) -> list[Any]:
             at = end
             continue
         out.n_lost += 1
+        n_faults += 1
+        if n_faults > MOST_FAULTS:  # each costs a look at the whole text
+            _note(out, "spoilt entry")
+            out.n_lost += sum(1 for _ in _NEXT[name].finditer(text, at + 1))
+            return entries
         following = _NEXT[name].search(text, at + 1)
         close = _LIST["relationships"].search(text, at) if name == "objects" else None
         if following is None or (close is not None and close.start() < following.start()):

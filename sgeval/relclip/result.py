@@ -13,7 +13,7 @@ from sgeval.relclip.options import Options
 from sgeval.relclip.rows import Item
 from sgeval.relscore import image_mean, penalised, possible_pairs, replaced
 from sgeval.rows import ImageRow, Rows
-from sgeval.summary import Floats, intervals, mean, slices
+from sgeval.summary import Floats, Sample, intervals, mean, slices
 
 NAN = float("nan")
 
@@ -44,7 +44,8 @@ def summarise(
     }
     if rows.with_references:
         result |= _references(values, key)
-    result |= _intervals(values, options, key)
+    if options.bootstrap:
+        result |= intervals(_ratios(values, key), options.bootstrap, options.seed)
     _warn_exploded(values, options)
     result |= _counts(rows, values, scored, options)
     result["signature"] = signature
@@ -52,6 +53,12 @@ def summarise(
         result["items"] = [asdict(item) for item in rows.in_order().items]
         result["images"] = image_table(rows, options)
     return result
+
+
+def sample(rows: Rows[Item], options: Options, key: str) -> Sample:
+    """What the headline and the means are made of, picture by picture."""
+    values = _per_image(rows, options)
+    return Sample(tuple(row.image_id for row in values.images), _ratios(values, key))
 
 
 def image_table(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:
@@ -151,21 +158,19 @@ def _share(items: Sequence[Item], field: str) -> float:
     return sum(bool(getattr(item, field)) for item in items) / len(items) if items else NAN
 
 
-def _intervals(values: _PerImage, options: Options, key: str) -> Mapping[str, float | None]:
-    if not options.bootstrap:
-        return {}
+def _ratios(values: _PerImage, key: str) -> Mapping[str, tuple[Floats, Floats]]:
+    """By score, numerators and denominators, a picture each."""
 
     def over_images(column: Floats) -> tuple[Floats, Floats]:
         defined = ~np.isnan(column)
         return np.where(defined, column, 0.0), defined.astype(np.float64)
 
     sums = np.array([math.fsum(item.score or 0.0 for item in found) for found in values.scored])
-    ratios = {
+    return {
         key: over_images(values.headline),
         "mean_score": over_images(values.mean),
         "mean_score_relations": (sums, values.k),
     }
-    return intervals(ratios, options.bootstrap, options.seed)
 
 
 def _counts(rows: Rows[Item], values: _PerImage, scored: Sequence[Item], options: Options) -> dict[str, int]:

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sgeval.comparison import protocol, units
 from sgeval.phrases import canonical
 from sgeval.relclip import Item
 from sgeval.report.facts import scored_items
-from sgeval.report.text import number, signature_parts
+from sgeval.report.text import number
 from sgeval.runs import Run
 from sgeval.summary import mean
 
@@ -53,32 +54,21 @@ class Difference:
 def obstacles(runs: Sequence[Run]) -> list[str]:
     """Why runs cannot be ranked together, in plain words; empty when they can."""
     found = []
-    if len({_signature(run) for run in runs}) > 1:
+    if len({units(run) for run in runs}) > 1:
+        found.append("The runs are not over the same pictures.")
+    parts = [name for name, _ in signature_differences(runs)]
+    if set(parts) - {"references", "objects"}:
         found.append("The signatures differ, so the numbers do not measure the same thing.")
-    if len({_pictures(run) for run in runs}) > 1:
-        found.append("The runs are not over the same pictures with the same objects.")
-    if len({_references_file(run) for run in runs} - {None}) > 1 or len({run.rows.with_references for run in runs}) > 1:
+    if "objects" in parts and not found:
+        found.append("The pictures do not hold the same objects.")
+    if "references" in parts:
         found.append("The runs were not made with the same references.")
     return found
 
 
-def _signature(run: Run) -> str:
-    return str(run.result.get("signature", ""))
-
-
-def _pictures(run: Run) -> frozenset[tuple[str, int, bool]]:
-    return frozenset((row.image_id, row.m, row.status == "bad_image") for row in run.rows.images)
-
-
-def _references_file(run: Run) -> str | None:
-    given = run.inputs.get("references")
-    digest = given.get("sha256") if isinstance(given, Mapping) else None
-    return str(digest) if digest else None
-
-
 def signature_differences(runs: Sequence[Run]) -> list[tuple[str, list[str]]]:
-    """The parts of the signatures that are not the same in all runs: name, value in each run (empty where absent)."""
-    parts = [signature_parts(_signature(run)) for run in runs]
+    """The parts that move a number and are not the same in all runs: name, value in each run (empty where absent)."""
+    parts = [protocol(run, runs) for run in runs]
     names = list(dict.fromkeys(name for each in parts for name in each))
     rows = [(name, [each.get(name, "") for each in parts]) for name in names]
     return [(name, values) for name, values in rows if len(set(values)) > 1]
@@ -88,15 +78,6 @@ def order(runs: Sequence[Run]) -> list[int]:
     """Positions of the runs, highest headline first; undefined ones last; equal ones in the order given."""
     values = [number(run.result.get(run.metric)) for run in runs]
     return sorted(range(len(runs)), key=lambda index: (values[index] is None, -(values[index] or 0.0)))
-
-
-def overlap(one: Run, other: Run) -> bool | None:
-    """Whether the intervals of two headlines overlap; `None` when one has none."""
-    ends = [number(run.result.get(f"{run.metric}_{end}")) for run in (one, other) for end in ("low", "high")]
-    low, high, other_low, other_high = ends
-    if low is None or high is None or other_low is None or other_high is None:
-        return None
-    return low <= other_high and other_low <= high
 
 
 def reference_predicates(runs: Sequence[Run]) -> References:

@@ -3,11 +3,13 @@
 import re
 from dataclasses import dataclass
 
+from sgeval.errors import counted
 from sgeval.phrases import canonical, object_words, words
 from sgeval.report.facts import scored_items
-from sgeval.report.text import agreed, counted, cut, signature_parts
+from sgeval.report.text import agreed, cut
 from sgeval.rows import ImageRow, RelationRow
 from sgeval.runs import Run
+from sgeval.signature import parts_of
 
 OBJECTS = frozenset(("dog", "cat", "ball", "car", "cup", "apple", "box", "table"))
 PREDICATES = frozenset(("left of", "right of", "above", "below", "inside", "containing", "on", "under"))
@@ -39,7 +41,7 @@ class DemoWarning:
 
 def is_demo(run: Run) -> bool:
     """Whether the run was scored with the demo model."""
-    return signature_parts(str(run.result.get("signature", ""))).get("model") == "demo"
+    return parts_of(str(run.result.get("signature", ""))).get("model") == "demo"
 
 
 def demo_warning(run: Run) -> DemoWarning | None:

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgeval import alignment
+from sgeval.errors import counted
 from sgeval.relclip import image_table
-from sgeval.report.text import agreed, counted, number, signature_parts
+from sgeval.report.text import agreed, number
 from sgeval.runs import Run
+from sgeval.signature import parts_of
 
 WHY_UNDEFINED: Mapping[str, str] = {
     "bad_image": "could not be read",
@@ -118,7 +120,7 @@ def why_no_interval(run: Run) -> str:
 
 def first_only(run: Run) -> str:
     """For a run with `limit`: what it stopped after, in words. Empty for any other."""
-    limit = signature_parts(str(run.result.get("signature", ""))).get("limit") or str(run.inputs.get("limit") or "")
+    limit = parts_of(str(run.result.get("signature", ""))).get("limit") or str(run.inputs.get("limit") or "")
     if not limit.isdecimal():
         return ""
     kind = "reference" if getattr(run.rows, "with_references", True) else "prediction"

@@ -1,11 +1,11 @@
 """One page over several systems: who is first, by how much, and what separates them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sgeval import alignment, situation
+from sgeval.comparison import TOLD_APART, numbered
 from sgeval.errors import SgevalError
 from sgeval.report.compare import (
     KINDS,
@@ -15,17 +15,18 @@ from sgeval.report.compare import (
     kind_shares,
     obstacles,
     order,
-    overlap,
     reference_predicates,
     signature_differences,
 )
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
-from sgeval.report.facts import first_only, scored_items, why_no_interval, why_nothing
+from sgeval.report.facts import first_only, scored_items, why_nothing
 from sgeval.report.page import check_target, write_page
 from sgeval.report.pictures import Drawing, Pictures, check_folder
 from sgeval.report.tables import Said, said
+from sgeval.report.tabular import p_text
 from sgeval.report.text import cut, hundred, interval, metric_name, number, safe_link, share, spoken
 from sgeval.runs import Run
+from sgeval.summary import holm, paired
 from sgeval.temporal import KEY as TEMPORAL
 
 STATEMENTS = 3  # relations of one system shown on one pair
@@ -51,13 +52,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Statement:
-    """One system against the next: `name` `words` `next_name` (`next_score`). `intervals`."""
+    """One system against the next: `name` `words` `next_name` (`next_score`). `test`."""
 
     name: str
     words: str
     next_name: str
     next_score: str
-    intervals: str
+    test: str
 
 
 @dataclass(frozen=True)
@@ -139,13 +140,7 @@ def _check_metrics(runs: Sequence[Run]) -> None:
 
 def labels(runs: Sequence[Run]) -> list[str]:
     """The runs' names, those that occur more than once numbered."""
-    often = Counter(run.name for run in runs)
-    seen: Counter[str] = Counter()
-    out = []
-    for run in runs:
-        seen[run.name] += 1
-        out.append(cut(run.name) if often[run.name] == 1 else f"{cut(run.name)} ({seen[run.name]})")
-    return out
+    return numbered([cut(run.name) for run in runs])
 
 
 def rows(runs: Sequence[Run], names: Sequence[str], links: Mapping[str, str], ranked: bool = True) -> list[Row]:
@@ -179,27 +174,27 @@ def rows(runs: Sequence[Run], names: Sequence[str], links: Mapping[str, str], ra
 
 def statements(runs: Sequence[Run], names: Sequence[str]) -> list[Statement]:
     """How each system stands to the next one, for runs in the order of the ranking; undefined scores are left out."""
-    out = []
+    found = []
     for index in range(len(runs) - 1):
         one, other = runs[index], runs[index + 1]
-        value, lower = (number(run.result.get(run.metric)) for run in (one, other))
-        if value is None or lower is None:
-            continue
-        place = "is first" if index == 0 else "follows"
-        words = f"{place} with {hundred(value)}, {hundred(value - lower)} points ahead of"
-        if value == lower:
-            words = f"has {hundred(value)}, the same score as"
-        found = overlap(one, other)
-        ends = f"Their 95 % intervals {'overlap' if found else 'do not overlap'}."
-        if found is None:
-            ends = _why_no_intervals(one, other)
-        out.append(Statement(names[index], words, names[index + 1], hundred(lower), ends))
-    return out
+        if number(one.result.get(one.metric)) is not None and number(other.result.get(other.metric)) is not None:
+            found.append((index, paired(one.sample(), other.sample(), [one.metric])[one.metric]))
+    p_values = holm([pair.p_value for _, pair in found])
+    return [_statement(runs, names, index, p_value) for (index, _), p_value in zip(found, p_values, strict=True)]
 
 
-def _why_no_intervals(one: Run, other: Run) -> str:
-    bare = one if number(one.result.get(f"{one.metric}_low")) is None else other
-    return why_no_interval(bare)
+def _statement(runs: Sequence[Run], names: Sequence[str], index: int, p_value: float | None) -> Statement:
+    value, lower = (float(run.result[run.metric]) for run in runs[index : index + 2])
+    place = "is first" if index == 0 else "follows"
+    words = f"{place} with {hundred(value)}, {hundred(value - lower)} points ahead of"
+    if value == lower:
+        words = f"has {hundred(value)}, the same score as"
+    if p_value is None:
+        test = "One picture is too few for a test."
+    else:
+        told = "tells them apart" if p_value <= TOLD_APART else "does not tell them apart"
+        test = f"A paired test {told} (p {'' if p_value < 0.001 else '= '}{p_text(p_value)})."
+    return Statement(names[index], words, names[index + 1], hundred(lower), test)
 
 
 def kind_rows(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[str, list[KindCell]]]:

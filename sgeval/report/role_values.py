@@ -7,11 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sgeval.errors import counted
 from sgeval.report import words
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
-from sgeval.report.text import counted, cut, metric_name, number, percent, percent_interval, signature_parts
+from sgeval.report.text import cut, metric_name, number, percent, percent_interval
 from sgeval.runs import Run
+from sgeval.signature import parts_of
 from sgeval.situation import GROUPS, FrameRow
 from sgeval.situation.result import count_rows, tables
 from sgeval.situation.rows import is_counted, is_lost, is_wrong_verb
@@ -143,7 +145,7 @@ def headline(run: Run) -> dict[str, str]:
 
 def first_only(run: Run) -> str:
     """For a run with `limit`: what it stopped after. Empty for any other."""
-    limit = signature_parts(str(run.result.get("signature", ""))).get("limit", "")
+    limit = parts_of(str(run.result.get("signature", ""))).get("limit", "")
     return f"the frames of the first {counted(int(limit), 'picture')} only" if limit.isdecimal() else ""
 
 

@@ -166,6 +166,7 @@ TEMPORAL_SKIPPED: Mapping[str, str] = {
     "n_not_given": "annotated {object|objects} that the model was not given; left out with {its|their} relations",
     "n_other_level": "annotated {object|objects} of another level; left out with {its|their} relations",
     "n_repaired_answers": "{answer|answers} of the model that had to be mended",
+    "n_unread_answers": "{answer|answers} of the model in which there was nothing to read",
     "n_lost": "{part|parts} of answers that could not be read; not in the prediction",
     "n_invalid": "faulty {record, object or relation|records, objects and relations} of the input; left out",
     "n_refused_pairs": "{pair|pairs} whose predicted label is none; a mismatch, never asked",

@@ -13,7 +13,7 @@ from sgeval.rows import Rows
 from sgeval.situation.columns import columns_of_rows
 from sgeval.situation.options import Options
 from sgeval.situation.rows import FrameRow, is_counted, item
-from sgeval.summary import ENDS, intervals, mean
+from sgeval.summary import ENDS, Sample, intervals, mean
 
 GROUPS: Mapping[str, tuple[str, ...]] = {"": KINDS, **{f"{kind}_": (kind,) for kind in KINDS}}
 """The prefix of keys, and the kinds of frame they are over."""
@@ -111,11 +111,12 @@ class Counted:
         and `verb VERB`. Empty without bootstrap."""
         if not self.options.bootstrap:
             return {}
-        ratios, means = self._ratios()
+        ratios, means = self.ratios()
         found = intervals(ratios, self.options.bootstrap, self.options.seed, means)
         return {key: None if end is None else 100.0 * end for key, end in found.items()}
 
-    def _ratios(self) -> tuple[dict[str, tuple[Floats, Floats]], dict[str, list[str]]]:
+    def ratios(self) -> tuple[dict[str, tuple[Floats, Floats]], dict[str, list[str]]]:
+        """What the scores are made of, picture by picture: ratios by name, and means of ratios, 0–1."""
         columns = self.columns
         hits = roles.hits(columns, self.options.verb_setting)
         right = roles.n_right(columns, hits)
@@ -166,6 +167,13 @@ class Counted:
             for code in codes:
                 name = f"verb {columns.verb_names[code]}"
                 ratios[name] = self._ratio(self.units, chosen & (columns.verb == code), right)
+
+
+def sample(rows: Rows[FrameRow], options: Options) -> Sample:
+    """What the scores are made of, picture by picture."""
+    ratios, means = count_rows(rows, options).ratios()
+    units = {row.frame_id for row in rows.items if is_counted(row)}
+    return Sample(tuple(sorted(units)), ratios, means, scale=100.0)
 
 
 def count_rows(rows: Rows[FrameRow], options: Options) -> Counted:

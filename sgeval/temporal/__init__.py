@@ -2,7 +2,7 @@
 time."""
 
 from sgeval.temporal.options import HEADLINE, KEY, KINDS, Options, make_options
-from sgeval.temporal.result import summarise
+from sgeval.temporal.result import is_withheld, sample, summarise
 from sgeval.temporal.rows import Item, Match, Rows, VideoRow
 from sgeval.temporal.scoring import Scoring, pairs_to_ask, score, svg2_temporal_accuracy
 
@@ -16,8 +16,10 @@ __all__ = [
     "Rows",
     "Scoring",
     "VideoRow",
+    "is_withheld",
     "make_options",
     "pairs_to_ask",
+    "sample",
     "score",
     "summarise",
     "svg2_temporal_accuracy",

@@ -169,7 +169,8 @@ def _in_scope(relations: Sequence[Relation], ids: set[int], known: set[int]) -> 
 
 def _predicted_relations(prediction: VideoGraph, options: Options) -> Sequence[Relation]:
     relations: Sequence[Relation] = prediction.relations
-    if options.prediction_span_end == "inclusive":
+    is_answer = ANSWER in prediction.extra  # its inclusive seconds were made half-open when it was read
+    if options.prediction_span_end == "inclusive" and not is_answer:
         relations = [
             relation
             if relation.spans is None

@@ -77,7 +77,7 @@ class Options:
     def signature(self) -> dict[str, object]:
         """The options' part of the signature."""
         return {
-            "tiou": "+".join(f"{threshold:g}" for threshold in self.thresholds),
+            "tiou": "+".join(f">{threshold:g}" for threshold in self.thresholds),
             "average": self.average,
             "assignment": self.assignment,
             "merge": "equal" if self.merge_same_predicate else "none",

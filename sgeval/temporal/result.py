@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sgeval.summary import Floats, intervals
+from sgeval.readers.answers import NO_ANSWER
+from sgeval.summary import Floats, Sample, intervals
 from sgeval.temporal import hits
 from sgeval.temporal.hits import Hits, Key, Reading, State
 from sgeval.temporal.judging import form
@@ -58,6 +59,14 @@ class Share:
             return right, of
         has = of > 0
         return np.divide(right, of, out=np.zeros_like(right), where=has), has.astype(np.float64)
+
+    def of_decided(self, options: Options) -> tuple[Floats, Floats]:
+        """The ratio that is reported, in percent: of the items that are decided."""
+        return self.ratio(100.0 * self.sure, self.total - self.open(), options)
+
+    def is_withheld(self, options: Options) -> bool:
+        """Whether too much is open for a number."""
+        return bool(self.open().sum() > options.max_unjudged * self.total.sum())
 
 
 def percent(ratio: tuple[Floats, Floats]) -> float | None:
@@ -107,13 +116,11 @@ def summarise(rows: Rows, options: Options, judge: str, signature: str, return_i
     details: dict[str, Any] = {}
     for name, kind, reading, side in readings(options):
         share = states.share(kind, reading, side)
-        of_decided = share.total - share.open()
         n_open, total = float(share.open().sum()), float(share.total.sum())
-        known = percent(share.ratio(share.sure, of_decided, options))
-        is_withheld = n_open > options.max_unjudged * total
-        result[name] = None if is_withheld else known
-        if not is_withheld:
-            ratios[name] = share.ratio(100.0 * share.sure, of_decided, options)
+        known = percent(share.ratio(share.sure, share.total - share.open(), options))
+        result[name] = None if share.is_withheld(options) else known
+        if not share.is_withheld(options):
+            ratios[name] = share.of_decided(options)
         if reading == Reading(False, main) and side == "reference":
             details |= {
                 f"{name}_on_judged": known,
@@ -134,6 +141,21 @@ def summarise(rows: Rows, options: Options, judge: str, signature: str, return_i
             "slices": slices(rows, states, main),
         }
     return result
+
+
+def sample(rows: Rows, options: Options) -> Sample:
+    """What the scores are made of, video by video; those that are withheld are not among them."""
+    rows = rows.in_order()
+    states = States(rows, options)
+    shares = {name: states.share(kind, reading, side) for name, kind, reading, side in readings(options)}
+    ratios = {name: share.of_decided(options) for name, share in shares.items() if not share.is_withheld(options)}
+    return Sample(tuple(video.video_id for video in rows.videos), ratios)
+
+
+def is_withheld(result: Mapping[str, Any]) -> bool:
+    """Whether a headline of a result, lenient or strict, is withheld since verdicts are missing."""
+    there = [kind for kind in KINDS if result[f"{kind}_coverage"] is not None]
+    return any(result[f"{kind}_accuracy{ending}"] is None for kind in there for ending in ("", "_strict"))
 
 
 def readings(options: Options) -> Iterable[tuple[str, str, Reading, str]]:
@@ -163,7 +185,8 @@ def counts(rows: Rows) -> dict[str, int]:
     found |= {f"n_predicted_{kind}s": of["prediction", kind] for kind in ("object", "attribute", "relation")}
     found |= {"n_videos": len(rows.videos), "n_missing_videos": sum(row.status == "missing" for row in rows.videos)}
     found |= {name: sum(getattr(row, name) for row in rows.videos) for name in COUNTED}
-    found["n_repaired_answers"] = sum(bool(row.repairs) for row in rows.videos)
+    found["n_unread_answers"] = sum(NO_ANSWER in row.repairs for row in rows.videos)
+    found["n_repaired_answers"] = sum(bool(row.repairs) for row in rows.videos) - found["n_unread_answers"]
     return found | {"n_invalid": rows.n_invalid} | judge_counts(rows)
 
 

@@ -1,0 +1,325 @@
+"""Runs beside each other: which measure the same thing, who is ahead, and whether a test tells them apart.
+
+Runs form groups that may be ranked: those of one protocol, on the same references. The protocol is the signature without
+the parts that moved no number here. Within a group every system is compared with one of them, pairwise on the same
+pictures or videos.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sgeval import alignment, temporal
+from sgeval.errors import SgevalError, one_of, shown
+from sgeval.runs import Run
+from sgeval.signature import parts_of
+from sgeval.summary import FLIPS, REPLICATES, Interval, Paired, Sample, bootstrap, holm, paired
+
+POLICIES: Mapping[str, tuple[str, ...]] = {
+    "invalid": ("n_invalid", "n_invalid_relations"),
+    "missing": ("n_missing", "n_missing_frames", "n_missing_videos"),
+    "badimage": ("n_bad_images",),
+    "empty": ("n_empty",),
+}
+"""Parts of a signature that say what is done with cases that may not occur, and the counts of these. Where all runs that
+met such cases did the same with them, the part moved nothing."""
+ENCODER = ("model", "weights", "act", "text", "image", "score", "precision", "prep", "template")
+"""Parts that are the system itself where scoring models are what is compared."""
+HARMLESS: Mapping[str, tuple[str, ...]] = {
+    alignment.KEY: (*ENCODER, "draw"),
+    temporal.KEY: ("maxunjudged",),
+}
+"""Parts that move no score that is compared, by metric; of all metrics: `refs`."""
+SHOWN_IDS = 3
+TOLD_APART = 0.05  # p-value at which a test tells two systems apart
+
+
+@dataclass(frozen=True)
+class Against:
+    """A system beside the one that its group is compared with."""
+
+    name: str
+    """Of that one."""
+    found: Paired
+    p_holm: float | None
+    """The p-value, adjusted for all tests of the comparison."""
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether the adjusted p-value is small enough."""
+        return self.p_holm is not None and self.p_holm <= TOLD_APART
+
+
+@dataclass(frozen=True)
+class Line:
+    """A system's score under one key. Scores and ends are those of the result."""
+
+    name: str
+    value: float | None
+    interval: Interval
+    rank: int | None
+    """1 for the highest of the group; equal scores share a rank; `None` without a score, or in a group of one."""
+    against: Against | None
+    """`None` for the system that the others are compared with."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that may be ranked together."""
+
+    runs: tuple[Run, ...]
+    names: tuple[str, ...]
+    differs: tuple[tuple[str, str, str], ...]
+    """Where its protocol differs from that of the first group: part, its value there, its value here."""
+    lines: Mapping[str, tuple[Line, ...]]
+    """By key, best first."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of one metric, in groups."""
+
+    metric: str
+    keys: tuple[str, ...]
+    factor: float
+    """What scores are multiplied with to be shown."""
+    unit: str
+    """What the tests are paired by: picture or video."""
+    n_units: int
+    groups: tuple[Group, ...]
+    n_tests: int
+    replicates: int
+    flips: int
+    seed: int
+
+
+def compare(
+    runs: Sequence[Run],
+    keys: Sequence[str] = (),
+    baseline: str | None = None,
+    *,
+    replicates: int = REPLICATES,
+    flips: int = FLIPS,
+    seed: int = 0,
+) -> Comparison:
+    """Compare runs of one metric on the same pictures or videos.
+
+    Every system of a group is compared with its best one by the first key, or with `baseline` (a name), in the group
+    that holds it: difference, bootstrap interval, sign-flip test (see `sgeval.summary.paired`), p-values adjusted over
+    all tests of the comparison (Holm). Runs of another protocol form groups of their own, which say what differs; they
+    are never ranked together. Intervals of scores are those of the runs, and are made here where a run has none.
+
+    Parameters
+    ----------
+    runs
+        At least one; all of the same metric.
+    keys
+        The scores to compare; the metric's headline by default.
+    baseline
+        The name of the run that the others are compared with.
+    replicates, flips, seed
+        Of the bootstrap and of the test.
+
+    Raises
+    ------
+    SgevalError
+        For runs of several metrics, other pictures or videos, an unknown key or baseline.
+    """
+    if not runs:
+        raise SgevalError("compare: expected at least one run, got none")
+    metrics = list(dict.fromkeys(run.metric for run in runs))
+    if len(metrics) > 1:
+        raise SgevalError(f"compare: expected runs of one metric, got {', '.join(metrics)}")
+    for option, number, least in (("replicates", replicates, 1), ("flips", flips, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise SgevalError(f"{option}: expected a whole number, {least} or more, got {shown(number)}")
+    n_units = _check_units(runs)
+    names = numbered([run.name for run in runs])
+    if baseline is not None:
+        one_of("baseline", baseline, names)
+    samples = [run.sample() for run in runs]
+    keys = tuple(dict.fromkeys(keys)) or (runs[0].headline,)
+    for key in keys:
+        one_of("key", key, dict.fromkeys(name for sample in samples for name in _scores(sample)))
+    told = _against(runs, names, samples, keys, baseline, (replicates, flips, seed))
+    groups = []
+    for members in group_runs(runs):
+        lines = {key: _lines(members, runs, names, samples, key, told, (replicates, seed)) for key in keys}
+        groups.append(
+            Group(
+                tuple(runs[at] for at in members),
+                tuple(names[at] for at in members),
+                differing(runs[0], runs[members[0]], runs),
+                lines,
+            )
+        )
+    form = runs[0].form
+    head = (runs[0].metric, keys, form.factor, form.unit, n_units)
+    return Comparison(*head, tuple(groups), len(told), replicates, flips, seed)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names of which none occurs twice: those that do are numbered.
+
+    >>> numbered(["a", "b", "a"])
+    ['a (1)', 'b', 'a (2)']
+    """
+    often = Counter(names)
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name} ({seen[name]})" if often[name] > 1 else name)
+    return found
+
+
+def group_runs(runs: Sequence[Run]) -> list[list[int]]:
+    """Positions of the runs that may be ranked together, a list a group, in the order of their first runs."""
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for at, run in enumerate(runs):
+        groups.setdefault(tuple(sorted(protocol(run, runs).items())), []).append(at)
+    return list(groups.values())
+
+
+def protocol(run: Run, runs: Sequence[Run]) -> dict[str, str]:
+    """What has to be equal for a number to be comparable: the parts of the signature that move it among `runs`, the
+    references, and the objects where a metric depends on their number."""
+    idle = {"refs", *HARMLESS.get(run.metric, ())}
+    for part, counts in POLICIES.items():
+        met = [each for each in runs if any(each.result.get(count) for count in counts)]
+        if len({parts_of(_signature(each)).get(part) for each in met}) <= 1:
+            idle.add(part)
+    parts = {name: value for name, value in parts_of(_signature(run)).items() if name not in idle}
+    references = run.inputs.get("references")
+    digest = references.get("sha256") if isinstance(references, Mapping) else None
+    parts["references"] = str(digest)[:12] if digest else "unnamed"
+    if not getattr(run.rows, "with_references", True):
+        parts["references"] = "none"
+    images = sorted(getattr(run.rows, "images", ()), key=lambda row: row.image_id)
+    if images:
+        digest = _digest([(row.image_id, row.m, row.status == "bad_image") for row in images])
+        parts["objects"] = f"{sum(row.m for row in images)} ({digest})"
+    return parts
+
+
+def differing(one: Run, other: Run, runs: Sequence[Run]) -> tuple[tuple[str, str, str], ...]:
+    """The parts of two runs' protocols that are not the same: name, value in each, empty where absent."""
+    left, right = protocol(one, runs), protocol(other, runs)
+    pairs = ((name, left.get(name, ""), right.get(name, "")) for name in dict.fromkeys((*left, *right)))
+    return tuple(pair for pair in pairs if pair[1] != pair[2])
+
+
+def _signature(run: Run) -> str:
+    return str(run.result.get("signature", ""))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
+
+
+def units(run: Run) -> frozenset[str]:
+    """The ids of the run's pictures or videos."""
+    for table, name in (("images", "image_id"), ("videos", "video_id")):
+        if rows := getattr(run.rows, table, ()):
+            return frozenset(getattr(row, name) for row in rows)
+    return frozenset(run.sample().units)
+
+
+def _check_units(runs: Sequence[Run]) -> int:
+    """Refuse runs of other pictures or videos, naming some; their number."""
+    first = units(runs[0])
+    for run in runs[1:]:
+        here = units(run)
+        if first == here:
+            continue
+        sides = ((runs[0].name, first - here), (run.name, here - first))
+        words = [
+            f"{len(only)} only in {shown(name)} ({', '.join(shown(unit) for unit in sorted(only)[:SHOWN_IDS])}"
+            f"{', …' if len(only) > SHOWN_IDS else ''})"
+            for name, only in sides
+            if only
+        ]
+        raise SgevalError(f"compare: expected runs on the same pictures or videos, got {' and '.join(words)}")
+    return len(first)
+
+
+def _scores(sample: Sample) -> tuple[str, ...]:
+    """The names that are scores of a result: those of single classes are not."""
+    return tuple(name for name in (*sample.ratios, *sample.means) if " " not in name)
+
+
+Draws = tuple[int, int, int]
+Told = dict[tuple[str, int], Against]
+
+
+def _against(
+    runs: Sequence[Run],
+    names: Sequence[str],
+    samples: Sequence[Sample],
+    keys: Sequence[str],
+    baseline: str | None,
+    draws: Draws,
+) -> Told:
+    """By key and position of a run, how it stands to the one that its group is compared with."""
+    replicates, flips, seed = draws
+    found: dict[tuple[str, int], tuple[str, Paired]] = {}
+    for members in group_runs(runs):
+        with_score = [at for at in members if _value(runs[at], keys[0]) is not None]
+        if not with_score:
+            continue
+        best = max(with_score, key=lambda at: (_value(runs[at], keys[0]), -at))
+        base = next((at for at in members if names[at] == baseline), best)
+        for at in members:
+            known = [key for key in keys if all(_value(runs[side], key) is not None for side in (at, base))]
+            if at != base:
+                each = paired(samples[at], samples[base], known, replicates, flips, seed)
+                found |= {(key, at): (names[base], each[key]) for key in known}
+    adjusted = holm([pair.p_value for _, pair in found.values()])
+    return {
+        place: Against(name, pair, p_value)
+        for (place, (name, pair)), p_value in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def _lines(
+    members: Sequence[int],
+    runs: Sequence[Run],
+    names: Sequence[str],
+    samples: Sequence[Sample],
+    key: str,
+    told: Told,
+    draws: tuple[int, int],
+) -> tuple[Line, ...]:
+    values = {at: _value(runs[at], key) for at in members}
+    ranked = sorted((value for value in values.values() if value is not None), reverse=True)
+    lines = [
+        Line(
+            names[at],
+            value,
+            _interval(runs[at], samples[at], key, draws),
+            1 + ranked.index(value) if value is not None and len(members) > 1 else None,
+            told.get((key, at)),
+        )
+        for at, value in values.items()
+    ]
+    return tuple(sorted(lines, key=lambda line: (line.value is None, -(line.value or 0.0))))
+
+
+def _value(run: Run, key: str) -> float | None:
+    value = run.result.get(key)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _interval(run: Run, sample: Sample, key: str, draws: tuple[int, int]) -> Interval:
+    """The run's own interval; one made here where it has none."""
+    ends = {end: _value(run, f"{key}_{end}") for end in ("low", "high", "percentile_low", "percentile_high")}
+    if f"{key}_low" in run.result or _value(run, key) is None:
+        return Interval(**ends)
+    parts = {part: sample.ratios[part] for part in sample.parts(key)}
+    means = {key: sample.parts(key)} if key in sample.means else None
+    made = bootstrap(parts, *draws, means=means)[key]
+    scaled = {end: None if (at := getattr(made, end)) is None else sample.scale * at for end in ends}
+    return Interval(**scaled)

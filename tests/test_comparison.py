@@ -1,0 +1,218 @@
+"""`sgeval compare`: groups that may be ranked, paired tests, refusals, and the tables that are written."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from sgeval.cli.app import app
+from sgeval.comparison import compare, differing, group_runs, numbered
+from sgeval.errors import SgevalError
+from sgeval.report import tabular
+from sgeval.runs import read_run, write_run
+from sgeval.situation import Options, score_rows
+
+N = 12
+GOLD = [
+    {"frame_id": f"f{at}", "kind": "object", "object_id": 1, "roles": [{"role": "tool", "value": "pen"}]}
+    for at in range(N)
+]
+
+
+def said(right):
+    """Predictions that are right in the first `right` pictures."""
+    return [row | {"roles": [{"role": "tool", "value": "pen" if at < right else "cup"}]} for at, row in enumerate(GOLD)]
+
+
+def make_run(folder, name, right, gold=GOLD, digest="g", **options):
+    scoring = score_rows(said(right)[: len(gold)], gold, Options(**options))
+    write_run(folder, name, scoring, {"references": {"file": "gold.jsonl", "sha256": digest}})
+    return read_run(folder)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Right in 3, 12 and 2 of 12 pictures."""
+    return [make_run(tmp_path / name, name, right) for name, right in (("low", 3), ("high", 12), ("least", 2))]
+
+
+def moved(run, **parts):
+    """The run with other values in its signature."""
+    given = dict(part.split(":", 1) for part in run.result["signature"].split("|")) | parts
+    line = "|".join(f"{name}:{value}" for name, value in given.items())
+    return replace(run, result=run.result | {"signature": line})
+
+
+class TestCompare:
+    def test_order_and_difference(self, runs):
+        found = compare(runs)
+        (group,) = found.groups
+        lines = group.lines["value"]
+        assert [(line.rank, line.name, line.value) for line in lines] == [
+            (1, "high", 100.0),
+            (2, "low", 25.0),
+            (3, "least", pytest.approx(100 / 6)),
+        ]
+        assert lines[0].against is None and found.n_units == N and found.unit == "picture"
+        # 9 and 10 pictures differ, all in one direction: 2 of 2^9 and of 2^10 exchanges are as far apart.
+        for line, difference, p_value in zip(lines[1:], (-75.0, -1000 / 12), (2 / 2**9, 2 / 2**10)):
+            assert line.against.name == "high" and line.against.found.difference == pytest.approx(difference)
+            assert line.against.found.p_value == pytest.approx(p_value, abs=0.003)
+        tests = [line.against for line in lines[1:]]
+        assert found.n_tests == 2 and all(test.is_told_apart for test in tests)
+        assert min(test.p_holm for test in tests) == pytest.approx(2 * min(test.found.p_value for test in tests))
+
+    def test_baseline(self, runs):
+        found = compare(runs, baseline="least")
+        by_name = {line.name: line.against for line in found.groups[0].lines["value"]}
+        assert by_name["least"] is None and by_name["low"].name == "least"
+        # One picture differs: exchanged or not, the two are as far apart.
+        assert by_name["low"].found.p_value == 1.0 and not by_name["low"].is_told_apart
+        assert "Not told apart: low." in tabular.verdicts(found, "value")[0]
+
+    def test_equal_scores_share_a_rank(self, tmp_path):
+        runs = [make_run(tmp_path / name, name, right) for name, right in (("a", 4), ("b", 4), ("c", 3))]
+        assert [(line.name, line.rank) for line in compare(runs).groups[0].lines["value"]] == [
+            ("a", 1),
+            ("b", 1),
+            ("c", 3),
+        ]
+
+    def test_intervals_are_those_of_the_run(self, tmp_path):
+        run = make_run(tmp_path / "a", "a", 5, bootstrap=50, seed=7)
+        bare = make_run(tmp_path / "b", "b", 5)
+        lines = {line.name: line for line in compare([run, bare]).groups[0].lines["value"]}
+        assert lines["a"].interval.low == run.result["value_low"]
+        # Made here: 5/12 with a standard deviation of 100 · sqrt(5/12 · 7/12 / 12) = 14.2 points.
+        assert 41.7 - 2.5 * 14.2 < lines["b"].interval.low < 41.7 < lines["b"].interval.high < 41.7 + 2.5 * 14.2
+
+    def test_several_scores(self, runs):
+        found = compare(runs, ["value", "role_accuracy"])
+        assert list(found.groups[0].lines) == ["value", "role_accuracy"] and found.n_tests == 4
+        # One role only: its accuracy is the share of pictures.
+        assert [line.value for line in found.groups[0].lines["role_accuracy"]][:2] == [100.0, 25.0]
+
+    def test_undefined_is_no_rank_and_no_test(self, runs):
+        found = compare(runs, ["value", "person_value"])
+        assert [(line.value, line.rank, line.against) for line in found.groups[0].lines["person_value"]] == [
+            (None, None, None)
+        ] * 3
+
+    def test_one_run(self, runs):
+        found = compare(runs[:1])
+        assert found.n_tests == 0 and found.groups[0].lines["value"][0].rank is None
+
+
+class TestGroups:
+    def test_another_protocol_stands_apart(self, runs):
+        other = moved(runs[1], verbs="gold")
+        found = compare([runs[0], other, runs[2]])
+        assert [group.names for group in found.groups] == [("low", "least"), ("high",)]
+        assert found.groups[1].differs == (("verbs", "top1", "gold"),)
+        assert found.groups[0].lines["value"][0].rank == 1 and found.groups[1].lines["value"][0].rank is None
+        assert "verbs gold here, top1 above" in tabular.differs(found.groups[1])
+
+    def test_baseline_of_another_group_leaves_the_first_its_best(self, runs):
+        found = compare([runs[0], moved(runs[1], verbs="gold"), runs[2]], baseline="high")
+        assert found.groups[0].lines["value"][1].against.name == "low"
+
+    def test_policies_without_cases_move_nothing(self, runs):
+        assert group_runs([runs[0], moved(runs[1], missing="error", invalid="skip")]) == [[0, 1]]
+
+    def test_policies_with_cases(self, runs):
+        """Cases in one run only: the other would have the same number under its policy. In both: they have to agree."""
+        met = [replace(run, result=run.result | {"n_invalid": 2}) for run in runs[:2]]
+        assert group_runs([moved(met[0], invalid="skip"), moved(runs[1], invalid="error")]) == [[0, 1]]
+        assert group_runs([moved(met[0], invalid="skip"), moved(met[1], invalid="error")]) == [[0], [1]]
+
+    def test_other_references(self, tmp_path, runs):
+        other = make_run(tmp_path / "other", "other", 3, digest="h" * 40)
+        assert differing(runs[0], other, [runs[0], other]) == (("references", "g", "h" * 12),)
+
+    def test_version_counts(self, runs):
+        assert group_runs([runs[0], moved(runs[1], version="0.0.1")]) == [[0], [1]]
+
+    def test_names(self):
+        assert numbered(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]
+
+
+class TestRefusals:
+    def test_other_pictures(self, tmp_path, runs):
+        fewer = make_run(tmp_path / "fewer", "fewer", 3, GOLD[: N - 2])
+        with pytest.raises(SgevalError, match=r'same pictures or videos, got 2 only in "low" \("f10", "f11"\)$'):
+            compare([runs[0], fewer])
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"runs": []}, "expected at least one run"),
+            ({"keys": ["valu"]}, 'key: expected one of .*did you mean "value"'),
+            ({"keys": ["role object tool"]}, "key: expected one of"),
+            ({"baseline": "none"}, "baseline: expected one of low, high, least"),
+            ({"flips": 0}, "flips: expected a whole number, 1 or more, got 0"),
+            ({"seed": -1}, "seed: expected a whole number, 0 or more, got -1"),
+        ],
+    )
+    def test_options(self, runs, given, message):
+        with pytest.raises(SgevalError, match=message):
+            compare(**{"runs": runs, **given})
+
+    def test_other_metric(self, runs):
+        with pytest.raises(SgevalError, match="runs of one metric, got ssg_role_values, theta"):
+            compare([runs[0], replace(runs[1], metric="theta")])
+
+
+HOSTILE = '=HYPERLINK("http://x")|<script>\x1b[31m\u202e_$\\input{x}\n[a](javascript:b)'
+
+
+class TestWritten:
+    @pytest.fixture
+    def found(self, runs):
+        return compare([replace(runs[0], name=HOSTILE), runs[1]])
+
+    def test_csv(self, found):
+        rows = list(csv.DictReader(io.StringIO(tabular.to_csv(found))))
+        assert [row["system"][:11] for row in rows] == ["high", "'=HYPERLINK"]
+        assert float(rows[1]["difference"]) == -75.0 and rows[0]["difference"] == "" and rows[1]["rank"] == "2"
+        assert all(char.isprintable() for row in rows for value in row.values() for char in value)
+
+    def test_markdown(self, found):
+        text = tabular.to_markdown(found)
+        (row,) = (line for line in text.splitlines() if "HYPERLINK" in line and line.startswith("|"))
+        assert row.replace("\\|", "").count("|") == 7 and "\\<script\\>" in row and "\\[a\\]" in row
+        assert "http\\://" in row and "-75.00" in row and "| 1 | high | 100.00 |" in text
+
+    def test_latex(self, found):
+        text = tabular.to_latex(found)
+        assert r"\textbackslash{}input\{x\}" in text and r"\input" not in text
+        assert r"1 & high & 100.00 & -- & -- & -- \\" in text
+        for line in text.splitlines():
+            assert line.startswith("% ") or "%" not in line.replace(r"\%", "")
+
+    def test_p_values(self):
+        assert [tabular.p_text(value) for value in (0.0004, 0.0496, 1.0, None)] == ["< 0.001", "0.050", "1.000", "–"]
+
+
+class TestCommand:
+    def run(self, *words):
+        return CliRunner().invoke(app, ["compare", *map(str, words)])
+
+    def test_table(self, runs):
+        outcome = self.run(*(run.folder for run in runs))
+        assert outcome.exit_code == 0
+        assert "1 high 100.00" in " ".join(outcome.stdout.split()) and "Told apart from high: 2 of 2." in outcome.stdout
+
+    def test_json_and_file(self, runs, tmp_path):
+        folders = [run.folder for run in runs]
+        rows = json.loads(self.run(*folders, "--format", "json").stdout)
+        assert [row["system"] for row in rows] == ["high", "low", "least"] and rows[1]["difference"] == -75.0
+        out = tmp_path / "table.tex"
+        assert self.run(*folders, "--format", "latex", "--out", out).exit_code == 0
+        assert out.read_text().startswith("% SSG role values: value, percent\n")
+
+    def test_refusal(self, runs, tmp_path):
+        outcome = self.run(runs[0].folder, tmp_path / "none")
+        assert outcome.exit_code == 2 and "expected a run folder" in outcome.stderr
