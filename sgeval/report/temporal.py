@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sgeval.errors import counted
 from sgeval.records import CAMERA
 from sgeval.report import words
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
-from sgeval.report.text import NOTHING, counted, cut, metric_name, number, percent, percent_interval
+from sgeval.report.text import NOTHING, cut, metric_name, number, percent, percent_interval
 from sgeval.runs import Run
 from sgeval.temporal import KINDS, Item, Match
 from sgeval.temporal.hits import Reading, State, accepted
