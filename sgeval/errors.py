@@ -24,12 +24,21 @@ class InvalidInput(SgevalError):
     def __init__(self, what: str, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
         count = len(self.faults)
-        lines = [f"{what}: {count} fault{'s' if count != 1 else ''}"]
+        lines = [f"{what}: {counted(count, 'fault')}"]
         lines += [f"  {fault}" for fault in self.faults[:SHOWN_FAULTS]]
         if count > SHOWN_FAULTS:
             hint = " (`sgeval validate FILE --json` lists them all)" if what in FILES else ""
             lines.append(f"  … and {count - SHOWN_FAULTS} more{hint}")
         super().__init__("\n".join(lines))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun, by default in the plural that ends in s.
+
+    >>> counted(1, "record"), counted(2_500, "record"), counted(2, "family", "families")
+    ('1 record', '2,500 records', '2 families')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def one_of(name: str, value: object, allowed: Iterable[Any], more: str = "") -> None:

@@ -6,6 +6,7 @@ are unknown or fit both ways, it is. A picture that fits neither way is an error
 """
 
 import io
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sgeval.records import SceneGraph
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
 MAX_PIXELS = 89_478_485  # Pillow's own limit for a warning; above it a file is taken for a bomb
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
+ORIENTATION = 0x0112  # the EXIF tag
 SIXTEEN_BIT = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 Size = tuple[int, int]
@@ -70,6 +72,47 @@ def image_size(source: Any, expected: Size | None = None) -> Size:
     finally:
         if image is not source:
             image.close()
+
+
+def turned_back(path: Path, expected: Size) -> bytes | None:
+    """The bytes of a picture without its EXIF orientation, where the annotated size is that of the pixels as stored; none
+    where every program that heeds the tag shows the annotated size.
+
+    Only the tag is changed; where that is not in the usual place, the same pixels come as a PNG. Raises `BadImage` as
+    `load_image`, from the header alone.
+    """
+    image = _opened(path)
+    with image:
+        if _is_turned(image, path, expected):
+            return None
+    data = _with_plain_tag(path.read_bytes())
+    if data is not None:
+        with _opened(data) as image:
+            if _orientation(image) == 1:
+                return data
+    out = io.BytesIO()
+    load_image(path, expected).save(out, "PNG")
+    return out.getvalue()
+
+
+def _with_plain_tag(data: bytes) -> bytes | None:
+    """A JPEG whose orientation tag says "as stored"; nothing where no such tag is in its first EXIF segment."""
+    try:
+        at = 2  # behind the mark of the file: segments of a mark, a length and so many bytes
+        while data[at : at + 2] != b"\xff\xe1" or data[at + 4 : at + 10] != b"Exif\0\0":
+            if data[at] != 0xFF or data[at + 1] == 0xDA:
+                return None
+            at += 2 + struct.unpack_from(">H", data, at + 2)[0]
+        start = at + 10
+        order = {b"II": "<", b"MM": ">"}[data[start : start + 2]]
+        table = start + struct.unpack_from(order + "I", data, start + 4)[0]
+        for entry in range(struct.unpack_from(order + "H", data, table)[0]):
+            place = table + 2 + 12 * entry
+            if struct.unpack_from(order + "H", data, place)[0] == ORIENTATION:
+                return data[: place + 8] + struct.pack(order + "H", 1) + data[place + 10 :]
+    except (IndexError, KeyError, struct.error):
+        pass
+    return None
 
 
 def _opened(source: Any) -> Image.Image:
@@ -134,7 +177,7 @@ def _rgb(image: Image.Image, source: Any) -> Image.Image:
 
 def _orientation(image: Image.Image) -> int:
     try:
-        return int(image.getexif().get(0x0112, 1) or 1)
+        return int(image.getexif().get(ORIENTATION, 1) or 1)
     except (TypeError, ValueError, SyntaxError, OSError):
         return 1
 

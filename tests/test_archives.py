@@ -209,8 +209,8 @@ class TestCommand:
         assert done.stdout.splitlines() == [
             f"honest.zip: unpacked, 5 files of {sum(map(len, HONEST.values())):,} bytes in {tmp_path / 'into'}: "
             "annotations, pictures, README.txt",
-            f"b.zip: unpacked, 1 files of 1 bytes in {tmp_path / 'into'}: masks",
-            "  left out 1 files of macOS: masks/._train.zip",
+            f"b.zip: unpacked, 1 file of 1 byte in {tmp_path / 'into'}: masks",
+            "  left out 1 file of macOS: masks/._train.zip",
             "  still packed, unpack them next: masks/train.zip",
         ]
         assert "honest.zip: was unpacked before, 5 files" in self.run(first, "--into", tmp_path / "into").stdout

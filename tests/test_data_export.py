@@ -25,7 +25,7 @@ from sgeval.hub.export import export, push
 from sgeval.hub.features import to_record
 from sgeval.hub.schema import features_of
 from sgeval.masks import record_codes
-from sgeval.vocabulary import vocabulary_of_graphs
+from sgeval.vocabulary import vocabulary_of_graphs, vocabulary_of_rows
 
 ROOT = Path(sgeval.__file__).parent.parent
 WITHOUT_RELATIONS = ("vipseg",)
@@ -84,8 +84,12 @@ class TestEverySet:
         assert (tmp_path / "out/pair_vocabulary").exists() == (name not in WITHOUT_RELATIONS)
         pairs = {} if name in WITHOUT_RELATIONS else plain(tmp_path / "out", "pair_vocabulary")
         for split, rows in pairs.items():
-            found = vocabulary_of_graphs(records(name, folders[name], config, split)).rows()
-            assert list(rows) == [{**row, "split": split} for row in found] and found
+            graphs = records(name, folders[name], config, split)
+            labels = {item.category for graph in graphs for item in graph.objects}
+            predicates = {relation.predicate for graph in graphs for relation in graph.relations}
+            assert {row[end] for row in rows for end in ("subject", "object")} <= labels
+            assert {row["predicate"] for row in rows} <= predicates and {row["split"] for row in rows} == {split}
+            assert vocabulary_of_rows(rows) == vocabulary_of_graphs(graphs)
 
     def test_class_lists(self, name, config, folders, tmp_path):
         export(name, tmp_path / "out", data_dir=folders[name], config=config, with_images=False)

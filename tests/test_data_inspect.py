@@ -178,7 +178,7 @@ class TestFaults:
                 yield SceneGraph("ZZ009.mp4/000001.png")
 
         monkeypatch.setattr(module.reading, "read", more)
-        assert "1 records are in no split, so no split holds them" in inspect("ssg", folders["ssg"]).faults
+        assert "1 record is in no split, so no split holds them" in inspect("ssg", folders["ssg"]).faults
 
 
 class TestOverlap:
@@ -215,11 +215,69 @@ class TestOverlap:
         done = cli("overlap", f"psg={folders['psg']}", f"fgov:coco={folders['fgov']}", "--json")
         told = json.loads(done.stdout)
         pairs = {(entry["left"], entry["right"]): (entry["ids"], entry["crosses"]) for entry in told["overlaps"]}
-        assert pairs["psg/train", "fgov/train"] == (["1001", "1002"], False)
-        assert pairs["psg/test", "fgov/val"] == (["1003"], False)
-        assert told["parts"]["psg/train"] == {"records": 3, "vg": 3, "coco": 2}
-        table = cli("overlap", f"psg={folders['psg']}", f"fgov={folders['fgov']}").stdout
-        assert "psg/train" in table and "66.7%" in table
+        assert pairs["psg:full/train", "fgov:coco/train"] == (["1001", "1002"], False)
+        assert pairs["psg:full/test", "fgov:coco/val"] == (["1003"], False)
+        splits = {"train2017": 2, "val2017": 0, "unknown": 0}
+        assert told["parts"]["psg:full/train"] == {"records": 3, "vg": 3, "coco": 2, "coco_splits": splits}
+
+    def test_nothing_is_cut_in_a_pipe(self, folders, cli, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "40")
+        table = cli("overlap", f"psg:competition={folders['psg']}", f"fgov={folders['fgov']}").stdout
+        row = next(line for line in table.splitlines() if "fgov:coco/val" in line)
+        assert [cell.strip() for cell in row.strip("│").split("│")] == (
+            ["psg:competition/val", "fgov:coco/val", "COCO", "1", "100.0%", "100.0%", ""]
+        )
+        assert "…" not in table
+
+    def test_two_configs_of_one_set(self, folders, cli):
+        both = [f"psg={folders['psg']}", f"psg:competition={folders['psg']}"]
+        told = json.loads(cli("overlap", *both, "--json").stdout)
+        assert {label: part["records"] for label, part in told["parts"].items()} == {
+            "psg:full/train": 3,
+            "psg:full/test": 3,
+            "psg:competition/train": 2,
+            "psg:competition/val": 1,
+            "psg:competition/test": 1,
+        }
+        done = cli("overlap", both[0], both[0].replace("psg=", "psg:full="))
+        assert done.exit_code == 2 and 'expected each config of a data set once, got "psg:full" again' in done.stderr
+
+    @pytest.mark.parametrize("by", ["names", "pictures", "annotations"])
+    def test_splits_of_coco(self, by, folders, cli, tmp_path):
+        """PSG's test pictures are 1003 and 1004 of val2017, and 1005 of train2017."""
+        coco = {"names": [], "pictures": [f"coco={folders['psg'] / 'coco'}"], "annotations": [f"coco={tmp_path}"]}[by]
+        (tmp_path / "annotations").mkdir()
+        for split, ids in {"train2017": [1001, 1002, 1005], "val2017": [1003, 1004]}.items():
+            file = {"info": {}, "images": [{"id": key, "file_name": f"{key:012d}.jpg"} for key in ids], "licenses": []}
+            (tmp_path / f"annotations/instances_{split}.json").write_text(json.dumps(file))
+        told = json.loads(cli("overlap", f"psg={folders['psg']}", f"fgov={folders['fgov']}", *coco, "--json").stdout)
+        found = {
+            (entry["left"], entry["right"]): (set(entry["ids"]), entry["crosses"])
+            for entry in told["overlaps"]
+            if entry["right"].startswith("coco/")
+        }
+        wanted = {
+            ("psg:full/train", "coco/train2017"): ({"1001", "1002"}, False),
+            ("psg:full/test", "coco/val2017"): ({"1003", "1004"}, False),
+            ("psg:full/test", "coco/train2017"): ({"1005"}, True),
+            ("fgov:coco/train", "coco/train2017"): ({"1001", "1002"}, False),
+            ("fgov:coco/val", "coco/val2017"): ({"1003"}, False),
+        }
+        assert found == wanted
+
+    def test_the_split_of_visual_genomes_pictures(self, folders, cli, tmp_path):
+        """No name tells it; a folder of COCO does."""
+        graphs = records("visual_genome", folders["visual_genome"])
+        (key,) = {graph.extra["coco_id"] for graph in graphs if graph.extra.get("coco_id") is not None}
+        done = cli("overlap", f"visual_genome={folders['visual_genome']}")
+        assert "of 1 of its 1 pictures of COCO nothing tells the split; coco=DIR may" in done.stderr
+        draw(tmp_path / f"val2017/{key:012d}.jpg", (4, 4))
+        told = json.loads(
+            cli("overlap", f"visual_genome={folders['visual_genome']}", f"coco={tmp_path}", "--json").stdout
+        )
+        (entry,) = told["overlaps"]
+        assert (entry["left"], entry["right"]) == ("visual_genome:v1.4/train", "coco/val2017")
+        assert entry["ids"] == [str(key)] and entry["crosses"]
 
 
 class TestCommands:

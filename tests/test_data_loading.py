@@ -23,7 +23,7 @@ from sgeval.hub.schema import IMAGE, features_of
 from sgeval.records import Object, Relation, Role, SceneGraph
 
 ROOT = Path(sgeval.__file__).parent.parent
-pytestmark = pytest.mark.filterwarnings("ignore:.*published number of records")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(published number of records|not as annotated)")
 
 
 @pytest.fixture(autouse=True)

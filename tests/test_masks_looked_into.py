@@ -105,7 +105,7 @@ class TestPvsg:
         changed(mask(pvsg, 4), dot)
         arguments = ["data", "info", "pvsg", "--config", "masks", "--data-dir", str(pvsg), "--with-masks"]
         done = CliRunner().invoke(app, arguments)
-        words = f"odd       1 videos whose masks show ids that no object has, in 1 videos; first in {FIRST}, frame 4"
+        words = f"odd       videos whose masks show ids that no object has: 1, in 1 video; first in {FIRST}, frame 4"
         assert words in done.stdout and "masks:" not in done.stdout
         mask(pvsg, 4).write_bytes(b"no picture")
         done = CliRunner().invoke(app, arguments)

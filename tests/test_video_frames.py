@@ -35,12 +35,14 @@ def test_a_missing_frame(folder):
 
 
 def test_what_goes_after_a_build(folder, tmp_path):
-    """The row names the frame, since nobody looks again; opening it says which is gone, and what to do. Others stay who
-    they are. A frame that was missing before is null in its place."""
+    """A row that is loaded names the frame; opening it says which is gone, and what to do. Others stay who they are. Loading
+    it again names the one that is gone, or gives null in its place."""
     options = {"data_dir": folder, "split": "train", "cache_dir": tmp_path / "cache"}
-    before = video_frames("pvsg", to_record(sgeval.load_dataset("pvsg", "frames", **options)[0]), folder, range(6))
-    (folder / "data/vidor/frames/9001_0000000001/0003.png").unlink()
     graph = to_record(sgeval.load_dataset("pvsg", "frames", **options)[0])
+    before = video_frames("pvsg", graph, folder, range(6))
+    (folder / "data/vidor/frames/9001_0000000001/0003.png").unlink()
+    with pytest.raises(SgevalError, match=r'video "9001_0000000001": expected the frame ".*0003.png" at .*, got none'):
+        sgeval.load_dataset("pvsg", "frames", **options)
     words = r'video "9001_0000000001": expected frame 3, ".*0003.png", at .*, got none; put it back or name its folder'
     for asked in ({"indices": range(6)}, {"times": [0.0, 0.7]}):
         with pytest.raises(BadImage, match=words) as caught:

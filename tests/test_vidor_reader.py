@@ -297,7 +297,7 @@ class TestInspect:
         for number in (17, 18):
             (folder / f"annotation/training/9000/90000000{number}.json").unlink()
         found = inspect("vidor", folder, with_images=False)
-        assert "train: 5 videos cannot be read; they are named" in found.faults
+        assert "train: 5 videos cannot be read; each is named" in found.faults
 
     def test_flags_are_counted(self, tmp_path, whole):
         folder = tmp_path / "vidor"

@@ -88,12 +88,12 @@ class TestOneFileForAll:
         assert [graph.video_id for graph in read_vipseg(one, "val")] == [B]
         (one / "VIPSeg/val.txt").write_text("")
         assert [graph.video_id for graph in read_vipseg(one)] == [A, B] and not list(read_vipseg(one, "val"))
-        assert "1 records are in no split, so no split holds them" in inspect("vipseg", one).faults
+        assert "1 record is in no split, so no split holds them" in inspect("vipseg", one).faults
 
     def test_names_of_lists_without_a_record(self, one):
         (one / "VIPSeg/val.txt").write_text(f"gone\n{B}\n")
         assert vipseg_unmet(one) == ["gone"] and vipseg_unmet(one, config="raw") == []
-        assert '1 videos that a list of a split names have no record: "gone"' in inspect("vipseg", one).faults
+        assert '1 video that a list of a split names has no record: "gone"' in inspect("vipseg", one).faults
 
     def test_without_lists(self, one):
         shutil.rmtree(one / "VIPSeg")
@@ -143,7 +143,7 @@ def test_a_clip_that_is_not_in_the_form_does_not_hide_the_others(folder):
             (folder / f"VIPSeg/panomasks/{A}/{STEMS[0]}.png").write_bytes(b"no picture")
         found = inspect("vipseg", folder, config=config, with_images=False)
         assert [(state.records, state.unread) for state in found.splits][:2] == [(0, 1), (1, 0)]
-        assert "train: 1 videos cannot be read; they are named" in found.faults
+        assert "train: 1 video cannot be read; each is named" in found.faults
         assert any(A in fault for fault in found.faults) and not any("no split" in fault for fault in found.faults)
 
 

@@ -16,6 +16,7 @@ from sgeval.cli.data import data_app
 from sgeval.cli.ending import BAD_INPUT, INTERRUPTED, ends_well, print_json, say
 from sgeval.cli.judge import judge_app
 
+STOPS = (signal.SIGINT, signal.SIGTERM)
 app = typer.Typer(
     name="sgeval",
     help="Evaluate scene graphs. Start with `sgeval demo`.",
@@ -37,13 +38,25 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no umlauts is no reason to fail
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if hasattr(os, "register_at_fork"):  # a pool ends its processes by SIGTERM, and waits until they are gone
-        os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, STOPS),
+            after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS),
+            after_in_child=_obey_the_pool,
+        )
     try:
         app()
     except KeyboardInterrupt:  # while a command was still being loaded
         say("sgeval: interrupted")
         sys.exit(INTERRUPTED)
+
+
+def _obey_the_pool() -> None:
+    """A pool ends its processes by SIGTERM, and waits until they are gone; Ctrl-C is for the one that leads them. Both wait
+    until here, since Python forgets a signal that comes while it forks."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
 
 def _version(wanted: bool) -> None:

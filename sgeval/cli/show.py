@@ -13,7 +13,7 @@ from sgeval.check import Check
 from sgeval.cli.ending import say
 from sgeval.comparison import Comparison
 from sgeval.doctor import FAULTY, Report
-from sgeval.errors import one_line
+from sgeval.errors import counted, one_line
 from sgeval.report import tabular
 from sgeval.report.compare import order
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
@@ -172,9 +172,9 @@ def show_check(found: Check) -> None:
         for line in lines[:SHOWN]:
             console.print(f"[{'red' if label == 'fault' else 'yellow'}]{label}[/] {escape(line)}")
         if len(lines) > SHOWN:
-            console.print(f"… and {len(lines) - SHOWN} more {label}s; --json lists them all")
+            console.print(f"… and {counted(len(lines) - SHOWN, f'more {label}')}; --json lists them all")
     counts = ", ".join(f"{value:,} {name}" for name, value in found.counts.items())
-    verdict = f"{len(found.faults)} fault{'s' if len(found.faults) != 1 else ''}" if found.faults else "no faults"
+    verdict = counted(len(found.faults), "fault") if found.faults else "no faults"
     console.print(f"{escape(str(found.file))}: {verdict}; {counts}")
 
 

@@ -58,7 +58,7 @@ def video_frames(
 
 
 def _what_to_do(name: str) -> str:
-    """What helps where a file is not there any more: rows name files and are not made anew when one goes."""
+    """What helps where a file is not there any more: rows that are loaded name it, and do not see it go."""
     return (
         f"put it back or name its folder with image_dir. `sgeval data info {name} --data-dir DIR` lists what is missing"
     )

@@ -106,6 +106,8 @@ class DataSet:
     """Keywords of the reader, beyond folder, split and config."""
     keeps_count: tuple[str, ...] = ()
     """Those of them that leave the number of records as it is, so that it can be held against the published one."""
+    lists: tuple[str, ...] = ()
+    """Those of them that take a list of texts."""
     leaves_unsplit: bool = False
     """Whether records may be in none of the splits."""
     unmet: Callable[[Path, str], list[str]] | None = None

@@ -1,6 +1,7 @@
 """Records of a data set by its name; and what is missing where they cannot be had."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from sgeval.data.filtering import check_filters, filtered
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
+
+MASKS = "masks"
+"""The config of a data set that has masks in its annotations."""
 
 
 def data_set(name: str) -> DataSet:
@@ -101,12 +105,39 @@ def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
         if not found.options:
             raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")
         one_of(f"option of {found.name}", option, found.options)
+        if option in found.lists and not _is_list(options[option]):
+            raise SgevalError(f"{option}: expected a list of texts, got {shown(options[option])}")
+
+
+def _is_list(given: object) -> bool:
+    """Whether an option is texts or paths, or one of them, which the reader may take too."""
+    if isinstance(given, Collection) and not isinstance(given, (str, bytes, Mapping)):
+        return all(isinstance(each, (str, Path)) for each in given)
+    return isinstance(given, (str, Path))
+
+
+def path_of(name: str, given: object) -> str | None:
+    """The path that an option gives, or nothing. Raises `SgevalError` for what is no path.
+
+    >>> path_of("data_dir", b"psg/")
+    Traceback (most recent call last):
+    ...
+    sgeval.errors.SgevalError: data_dir: expected a path, as a text, got b'psg/'
+    """
+    if given is None:
+        return None
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(path, str) or "\0" in path:
+        raise SgevalError(f"{name}: expected a path, as a text, got {shown(given)}")
+    return path
 
 
 def check_parts(found: DataSet, config: str, *, with_masks: bool, with_video: bool) -> None:
     """Raise `SgevalError` for masks or clips that are asked for and that a config does not have."""
     if with_masks and not found.panoptic:
-        raise SgevalError(f"with_masks: expected a data set with masks, got {shown(found.name)}")
+        there = f"; its masks are in the config {MASKS} (--config {MASKS}), without this option"
+        by_config = there if MASKS in found.configs else ""
+        raise SgevalError(f"with_masks: expected a data set with masks, got {shown(found.name)}{by_config}")
     if with_masks and not found.has_maps(config):
         have = " or ".join(found.with_maps)
         raise SgevalError(f"with_masks: expected a config that has masks ({have}), got {shown(config)}")

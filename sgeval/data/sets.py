@@ -210,6 +210,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["ssg"],
         asks="The files lie on a Google Drive and are to be fetched by hand; the videos have terms of their own",
         options=("exclude", "videos", "keep"),
+        lists=("exclude", "videos", "keep"),
         leaves_unsplit=True,
     ),
     "fgov": DataSet(
@@ -235,6 +236,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["fgov"],
         asks=fgov.SOURCE,
         options=("data_files",),
+        lists=("data_files",),
         coco_id=lambda graph: (
             Path(graph.file_name or "").stem if graph.extra.get("dataset") == fgov.DATASETS["coco"] else None
         ),

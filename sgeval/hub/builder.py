@@ -14,15 +14,18 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
 
 import datasets
+from datasets import DownloadMode, VerificationMode
 from datasets.exceptions import DatasetGenerationError
+from datasets.filesystems import is_remote_filesystem
 
 from sgeval.data import reading
-from sgeval.errors import SgevalError, one_of
-from sgeval.hub.rows import RowMaker, fingerprint, folder_of, resolved, tables_of
+from sgeval.errors import SgevalError, one_of, shown
+from sgeval.hub.notes import clear_notes, read_notes
+from sgeval.hub.rows import RowMaker, fingerprint, folder_of_files, resolved, tables_of
 from sgeval.hub.schema import features_of
 
 MissingImages = Literal["error", "null"]
-COUNTED = "all_checks"
+COUNTED = VerificationMode.ALL_CHECKS
 """The `verification_mode` under which a count other than the published one is an error, and no warning."""
 
 
@@ -41,7 +44,11 @@ class GraphConfig(datasets.BuilderConfig):  # type: ignore[misc]
 
 ROWS_AT_ONCE = {"image": 100, "video": 10}
 """A video's tracks may hold megabytes."""
-OPTIONS = tuple(item.name for item in dataclasses.fields(GraphConfig))[-7:]
+OPTIONS = tuple(
+    item.name
+    for item in dataclasses.fields(GraphConfig)
+    if item.name not in datasets.BuilderConfig.__dataclass_fields__
+)
 
 
 class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
@@ -69,17 +76,20 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         """`data_files` stands in for `data_dir`: the folder of its first file is meant. `for_streaming` saves the
         fingerprint, which a stream does not need."""
         options = {name: keywords.pop(name) for name in OPTIONS if keywords.get(name) is not None}
+        if not isinstance(options.get("reader", {}), Mapping):
+            raise SgevalError(f"reader: expected options by name, got {shown(options['reader'])}")
         options["reader"] = dict(options.get("reader", {}))
         named = [str(file) for files in (data_files or {}).values() for file in files] if data_dir is None else []
         if named:
-            data_dir = folder_of(named[0])
+            data_dir = folder_of_files(self.data_set, config_name, named)
             if "data_files" in reading.data_set(self.data_set).options:
                 options["reader"].setdefault("data_files", [resolved(name) for name in named])
-        if options.get("image_dir") is not None:
-            options["image_dir"] = resolved(options["image_dir"])
         if not options["reader"]:
             del options["reader"]
         check_options(self.data_set, config_name, options)
+        if options.get("image_dir") is not None:
+            options["image_dir"] = resolved(options["image_dir"])
+        data_dir = reading.path_of("data_dir", data_dir)
         data_dir = None if data_dir is None else resolved(data_dir)
         stamp = None
         if not for_streaming:
@@ -115,8 +125,17 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     def _split_generators(self, dl_manager: Any, num_proc: int = 1) -> list[Any]:
         found, config = reading.data_set(self.data_set), self.config
         reading.check_files(found, config.data_dir, config.name, config.reader)
+        if not dl_manager.is_streaming:
+            clear_notes(self._output_dir)
         return [
-            datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "parts": self._parts(split, num_proc)})
+            datasets.SplitGenerator(
+                name=split,
+                gen_kwargs={
+                    "split": split,
+                    "parts": self._parts(split, num_proc),
+                    "is_streaming": dl_manager.is_streaming,
+                },
+            )
             for split in found.configs[config.name]
         ]
 
@@ -130,11 +149,17 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         edges = [total * step // number for step in range(number + 1)]
         return list(pairwise(edges))
 
-    def _generate_tables(self, split: str, parts: list[tuple[int, int | None]]) -> Iterator[tuple[int, Any]]:
+    def _generate_tables(
+        self, split: str, parts: list[tuple[int, int | None]], is_streaming: bool
+    ) -> Iterator[tuple[int, Any]]:
         make = RowMaker.of_config(self.data_set, self.config)
         size = ROWS_AT_ONCE[reading.data_set(self.data_set).kind]
         part = (parts[0][0], parts[-1][1])
         yield from enumerate(tables_of(make, self.config, split, size, self.info.features, part))
+        if is_streaming:
+            make.notes.tell(f"{self.data_set}, {self.config.name}, {split}")
+        elif not is_remote_filesystem(self._fs):
+            make.notes.write(self._output_dir, split, part[0])
 
     def _prepare_split_single(self, **keywords: Any) -> Iterator[Any]:
         try:
@@ -152,8 +177,38 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             )
         return super()._as_dataset(split=split, in_memory=in_memory)
 
-    def _download_and_prepare(self, dl_manager: Any, verification_mode: Any, **keywords: Any) -> None:
-        super()._download_and_prepare(dl_manager, verification_mode, **keywords)
+    def download_and_prepare(
+        self,
+        output_dir: str | None = None,
+        *args: Any,
+        download_mode: Any = None,
+        verification_mode: Any = None,
+        num_proc: int | None = None,
+        **keywords: Any,
+    ) -> None:
+        """As the host's; and each time, also of what is found built, counts and pictures that are not as published are
+        told. What was built is built anew where a folder of its files has changed."""
+        check_running(download_mode, verification_mode, num_proc)
+        built = str(output_dir or self.cache_dir)
+        if read_notes(built).is_stale:
+            download_mode = DownloadMode.FORCE_REDOWNLOAD
+        try:
+            super().download_and_prepare(
+                output_dir,
+                *args,
+                download_mode=download_mode,
+                verification_mode=verification_mode,
+                num_proc=num_proc,
+                **keywords,
+            )
+        except Exception as fault:
+            if _is_interrupt(fault):
+                raise KeyboardInterrupt from None
+            raise
+        read_notes(built).tell(f"{self.data_set}, {self.config.name}", stacklevel=3)
+        self._check_counts(verification_mode)
+
+    def _check_counts(self, verification_mode: Any) -> None:
         published = reading.data_set(self.data_set).published.get(self.config.name, {})
         counts = {name: split.num_examples for name, split in self.info.splits.items()}
         counts["all"] = sum(counts.values())
@@ -162,7 +217,7 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             words = (
                 f"{self.data_set}, {self.config.name}: expected the published number of records, got {', '.join(other)}"
             )
-            if getattr(verification_mode, "value", verification_mode) == COUNTED:
+            if verification_mode in (COUNTED, COUNTED.value):
                 raise SgevalError(words)
             warnings.warn(words, stacklevel=4)
 
@@ -172,11 +227,36 @@ def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> 
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     reading.check_options(found, options.get("reader", {}))
+    reading.path_of("image_dir", options.get("image_dir"))
+    for flag in ("with_images", "with_masks", "with_video", "cast_class_labels"):
+        if not isinstance(options.get(flag, False), bool):
+            raise SgevalError(f"{flag}: expected true or false, got {shown(options[flag])}")
     if "missing_images" in options:
         one_of("missing_images", options["missing_images"], get_args(MissingImages))
     reading.check_parts(
-        found, config, with_masks=bool(options.get("with_masks")), with_video=bool(options.get("with_video"))
+        found, config, with_masks=options.get("with_masks", False), with_video=options.get("with_video", False)
     )
+
+
+def check_running(download_mode: Any, verification_mode: Any, num_proc: Any) -> None:
+    """Raise `SgevalError` for what is no way to run a build."""
+    for name, given, modes in (
+        ("download_mode", download_mode, DownloadMode),
+        ("verification_mode", verification_mode, VerificationMode),
+    ):
+        if given is not None and not isinstance(given, modes):
+            one_of(name, given, [mode.value for mode in modes])
+    if num_proc is not None and (type(num_proc) is not int or num_proc < 1):
+        raise SgevalError(f"num_proc: expected a whole number of 1 or more, or none, got {shown(num_proc)}")
+
+
+def _is_interrupt(fault: BaseException | None) -> bool:
+    """Whether a fault came of Ctrl-C: the host asks its processes for results meanwhile, and calls their silence an error."""
+    for _ in range(10):  # faults may come of each other in a circle
+        if fault is None or isinstance(fault, KeyboardInterrupt):
+            break
+        fault = fault.__context__
+    return isinstance(fault, KeyboardInterrupt)
 
 
 def _cause(fault: BaseException) -> BaseException:

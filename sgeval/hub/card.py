@@ -19,6 +19,16 @@ PAIRS = "pair_vocabulary"
 TASKS = {"image": "image-to-text", "video": "video-classification"}
 
 
+ROWS = """\
+Each row is one picture: `image`, `image_id`, `file_name`, `width`, `height`, `source`, `objects` (`id`, `category`,
+`category_id`, `bbox` as x, y, width, height in pixels, …), `relations` (`subject_id` and `object_id` are ids of objects,
+`predicate`, `predicate_id`, …) and `extra`, a JSON text of whatever has no column. Ids of classes count from 0; -1 is outside
+the class list. Order and repeats are those of the source; nothing is dropped, clipped or repaired. What is unknown is null.
+`pair_vocabulary` says which predicates are annotated for which pair of classes, and how often, by split; labels are spelt as
+in the rows."""
+"""What the rows of every data set of pictures hold."""
+
+
 class Size(NamedTuple):
     """How many rows were written, and their bytes in memory."""
 
@@ -29,7 +39,7 @@ class Size(NamedTuple):
 
 
 def facts_text(found: DataSet) -> str:
-    """What a card says that is a matter of record: licence, sources, counts, faults, citation."""
+    """What a card says that is a matter of record: rows of pictures, licence, sources, counts, faults, citation."""
     files: dict[str, None] = {}
     for file in found.files:
         configs = f" (config {', '.join(file.configs)})" if file.configs else ""
@@ -40,6 +50,7 @@ def facts_text(found: DataSet) -> str:
         for split, number in by_split.items()
     ]
     parts = [
+        *(["## Rows", ROWS] if found.kind == "image" else []),
         "## Licence",
         f"{found.licence.words} {found.licence.allows}",
         "## Where the files come from",

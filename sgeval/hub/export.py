@@ -15,6 +15,8 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,10 @@ import pyarrow.parquet as pq
 from sgeval.clips import has_pyav
 from sgeval.data import reading
 from sgeval.data.ids import ids_hash
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.data.processes import in_order, stretches
+from sgeval.errors import SgevalError, counted, one_line, shown
 from sgeval.files import check_new_folder, give_name, make_folder
-from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options
+from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options, check_running
 from sgeval.hub.card import MARK, PAIRS, Size, card_text
 from sgeval.hub.rows import RowMaker, tables_of
 from sgeval.hub.schema import features_of
@@ -64,24 +67,29 @@ def export(
     with_video: bool = False,
     missing_images: str = "error",
     shard_bytes: int = SHARD_BYTES,
+    num_proc: int = 1,
     overwrite: bool = False,
     **reader: Any,
 ) -> dict[str, Size]:
     """Write one config of a data set into the folder `out`, with its `pair_vocabulary`; the size by split.
 
     Pictures and clips are copied into the files, frames of videos only named. Clips that are broken are copied too; a warning
-    counts them and names the first. Rows give the records of the reader back,
-    exactly (`features.to_record`). The pair vocabulary is counted within each split, over classes and predicates as
-    `sgeval.vocabulary` spells them. A split without rows has no file, since the host refuses empty ones.
+    counts them and names the first. Rows give the records of the reader back, exactly (`features.to_record`). The pair
+    vocabulary is counted within each split, by labels as the rows spell them; `sgeval.vocabulary` takes spellings of one
+    label together when it reads it. A split without rows has no file, since the host refuses empty ones. Pictures that have
+    the annotated size only without their EXIF orientation lose that tag; a warning tells of those that have another size.
 
     Raises `SgevalError` as `sgeval.load_dataset`, and for an `out` that exists: with `overwrite` an earlier export is
-    replaced, nothing else is.
+    replaced, nothing else is. `num_proc` processes make the rows where records can be had without reading those before
+    them (vidor, vipseg, svg2_test).
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
     options: dict[str, Any] = {"with_images": with_images, "with_masks": with_masks, "with_video": with_video}
     options |= {"missing_images": missing_images, "reader": reader}
     check_options(name, config, options)
+    check_running(None, None, num_proc)
+    data_dir, image_dir = reading.path_of("data_dir", data_dir), reading.path_of("image_dir", image_dir)
     reading.check_files(found, data_dir, config, reader)
     folder = Path(out)
     check_target(folder, overwrite)
@@ -105,9 +113,12 @@ def export(
             total = reading.known_count(found, where, config, split)
             with _Writer(work / config, split, features, shard_bytes) as rows:
                 tables = tables_of(make, made, split, size, features)
+                if num_proc > 1 and total is not None and not reader.get("filters"):
+                    make_rows = partial(_stretch, make, made, split, size, features)
+                    tables = _gathered(in_order(make_rows, stretches(total, size), num_proc), broken)
                 ids: list[str] = []
-                written = _written(tables, rows, size, f"{name} {split}", total)
-                pairs = vocabulary_of_tables(_noting(written, f"{found.kind}_id", ids)).rows()
+                written = _noting(_written(tables, rows, size, f"{name} {split}", total), f"{found.kind}_id", ids)
+                pairs = vocabulary_of_tables(written, "none").rows()
             splits[split] = rows.size._replace(ids_hash=ids_hash(ids))
             if pairs:
                 with_pairs.append(split)
@@ -121,10 +132,27 @@ def export(
         give_name(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    make.notes.tell(f"{name}, {config}")
     if broken:
-        words = f"{len(broken):,} clips are broken and were copied as they are; the first: {broken[0]}"
+        words = f"{counted(len(broken), 'broken clip')} copied unchanged; the first: {broken[0]}"
         warnings.warn(words, stacklevel=2)
     return splits
+
+
+def _stretch(
+    make: RowMaker, made: GraphConfig, split: str, size: int, features: datasets.Features, part: tuple[int, int]
+) -> tuple[list[pa.Table], list[str]]:
+    """The rows of a stretch of a split, made in a process of its own, and what is wrong with their clips."""
+    broken: list[str] = []
+    make = replace(make, broken=None if make.broken is None else broken)
+    return list(tables_of(make, made, split, size, features, part)), broken
+
+
+def _gathered(stretches: Iterable[tuple[list[pa.Table], list[str]]], broken: list[str]) -> Iterator[pa.Table]:
+    """The rows of all stretches; what is wrong with their clips is added to the list."""
+    for tables, faults in stretches:
+        broken += faults
+        yield from tables
 
 
 def _rows_of_a_group(kind: Kind, make: RowMaker) -> int:

@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -22,9 +22,10 @@ from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
-from sgeval.errors import BadImage, SgevalError, shown
+from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.hub.features import Heavy, to_table
-from sgeval.images import image_size
+from sgeval.hub.notes import Notes
+from sgeval.images import image_size, turned_back
 from sgeval.masks import record_codes
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
@@ -60,6 +61,7 @@ class RowMaker:
     """Whether pictures and clips are put into the row; else it says where they lie."""
     broken: list[str] | None = None
     """Where it is noted which of the clips that are put into rows are broken; they are put there all the same."""
+    notes: Notes = field(default_factory=Notes)
 
     @classmethod
     def of_config(cls, name: str, config: Any, *, embed: bool = False, broken: list[str] | None = None) -> "RowMaker":
@@ -82,8 +84,9 @@ class RowMaker:
             for start in range(0, batch.num_rows, size):
                 table = pa.Table.from_batches([batch.slice(start, size)])
                 if self.with_images:
-                    names = zip(table["image_id"].to_pylist(), table["file_name"].to_pylist(), strict=True)
-                    bare = [SceneGraph(key, file_name=name) for key, name in names]
+                    names = ("image_id", "file_name", "width", "height")
+                    values = zip(*(table[name].to_pylist() for name in names), strict=True)
+                    bare = [SceneGraph(**dict(zip(names, each, strict=True))) for each in values]
                     images = [self._part(graph, "picture", self.place.picture(graph)) for graph in bare]
                     field = table.schema.field("image")
                     column = pa.array(images, field.type)
@@ -109,7 +112,9 @@ class RowMaker:
         if names is None:
             return None
         for name, path in zip(names, paths, strict=True):
-            if name is not None and path is None:
+            if path is not None:
+                self.notes.found(path)
+            elif name is not None:
                 self._lacks(graph, what, name)
         return tuple(name if path is not None else None for name, path in zip(names, paths, strict=True))
 
@@ -129,6 +134,7 @@ class RowMaker:
             is_map = isinstance(graph, SceneGraph) and what == "panoptic map"
             self._lacks(graph, what, (graph.panoptic_file if is_map else graph.file_name) or f"{graph.key}.jpg")  # type: ignore[union-attr]
             return None
+        self.notes.found(path)
         if self.embed:  # what it is has been named by an annotation of strangers: nothing but media is passed on
             if what != "clip":
                 image_size(path)
@@ -141,8 +147,21 @@ class RowMaker:
                     check_whole(path)
                 except BadImage as fault:
                     self.broken.append(f"{label(graph)}: {fault}")
-            return {"bytes": path.read_bytes(), "path": path.name}
-        return {"bytes": None, "path": str(path)}
+        data = self._upright(graph, path) if what == "picture" else None
+        if self.embed:
+            return {"bytes": path.read_bytes() if data is None else data, "path": path.name}
+        return {"bytes": data, "path": str(path)}
+
+    def _upright(self, graph: Graph, path: Path) -> bytes | None:
+        """The picture without its EXIF orientation, where only so it has the annotated size. One that has another size, or
+        cannot be read, is noted."""
+        if graph.width is None or graph.height is None:
+            return None
+        try:
+            return turned_back(path, (graph.width, graph.height))
+        except BadImage as fault:
+            self.notes.faults.append(f"{label(graph)}: {one_line(str(fault))}")
+            return None
 
     def _lacks(self, graph: Graph, what: str, name: str) -> None:
         """Raise `SgevalError` for a file that is not there, unless those are to be null."""
@@ -188,10 +207,11 @@ def _stretch(batches: Iterable[pa.RecordBatch], first: int, last: int | None) ->
 def fingerprint(
     name: str, config: str | None, data_dir: str | None, options: Mapping[str, Any], builder: type | None = None
 ) -> str:
-    """16 hex digits over what rows are made of: code, options, and the sources by name, size and time of change.
+    """16 hex digits over what rows are made of: code, options, and the sources by name, size and times of change.
 
-    Pictures are only named by rows, so the folders that exist count. Masks, and nulls for what is missing, are made from
-    the files themselves: then each record is read and each file of it is looked at, which takes as long as reading does.
+    Pictures are only named by rows, so the folders that exist count, and a build notes when they changed (see
+    `sgeval.hub.notes`). Masks, and nulls for what is missing, are made from the files themselves: then each record is read
+    and each file of it is looked at, which takes as long as reading does.
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
@@ -238,12 +258,14 @@ def _sources(found: DataSet, config: str, folder: Path, reader: Mapping[str, Any
         yield from sorted(path for path in folder.glob(pattern) if path.is_dir())
 
 
-def _stamp(path: Path) -> tuple[str, int, int]:
+def _stamp(path: Path) -> tuple[str, int, int, int]:
+    """A file by name, size and times. The second is set by the system at each change of what it holds or is called; the
+    first can be set to what it was before."""
     try:
         status = path.stat()
     except OSError:
-        return str(path), -1, -1
-    return str(path), status.st_size, status.st_mtime_ns
+        return str(path), -1, -1, -1
+    return str(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @cache
@@ -271,9 +293,23 @@ def resolved(path: Any) -> str:
     return str(Path(path).expanduser().resolve())
 
 
-def folder_of(file: str) -> str:
-    """The folder of a file."""
-    return str(Path(file).expanduser().resolve().parent)
+def folder_of_files(name: str, config: str | None, files: Sequence[str]) -> str:
+    """The data folder that files of a data set lie in, by the first of them. Raises `SgevalError` for one that is none of
+    its files: where nothing is named the host takes whatever lies in the working folder."""
+    found = reading.data_set(name)
+    sources = found.files_of(reading.config_of(found, config))
+    every = [each for file in sources for each in file.names]
+    names = sorted(every, key=lambda each: -each.count("/"))  # the longest first
+    folders = []
+    for path in map(Path, map(resolved, files)):
+        fitting = next((each for each in names if path.match(each)), None)
+        if fitting is None:
+            raise SgevalError(
+                f"{name}: data_files: expected files of the data set ({', '.join(names)}), got {one_line(str(path))}; "
+                "name their folder with data_dir"
+            )
+        folders.append(path.parents[fitting.count("/")])
+    return str(folders[0])
 
 
 def shelf() -> Path:

@@ -107,7 +107,11 @@ def _read(
         return with_masks(graph, of_part[path.parent.name]) if config == "masks" else graph
 
     for found in islice(numbered, first):
-        once(*found)
+        try:
+            once(*found)
+        except SgevalError:
+            if faults is None:
+                raise  # else it is told with the stretch that it is in
     yield from records_of(make, islice(numbered, None if last is None else max(0, last - first)), faults)
 
 

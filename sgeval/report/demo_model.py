@@ -3,9 +3,10 @@
 import re
 from dataclasses import dataclass
 
+from sgeval.errors import counted
 from sgeval.phrases import canonical, object_words, words
 from sgeval.report.facts import scored_items
-from sgeval.report.text import agreed, counted, cut
+from sgeval.report.text import agreed, cut
 from sgeval.rows import ImageRow, RelationRow
 from sgeval.runs import Run
 from sgeval.signature import parts_of

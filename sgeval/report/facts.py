@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgeval import alignment
+from sgeval.errors import counted
 from sgeval.relclip import image_table
-from sgeval.report.text import agreed, counted, number
+from sgeval.report.text import agreed, number
 from sgeval.runs import Run
 from sgeval.signature import parts_of
 

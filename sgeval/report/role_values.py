@@ -7,11 +7,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sgeval.errors import counted
 from sgeval.report import words
 from sgeval.report.heat import PREDICTED, heat_map, tally
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
-from sgeval.report.text import counted, cut, metric_name, number, percent, percent_interval
+from sgeval.report.text import cut, metric_name, number, percent, percent_interval
 from sgeval.runs import Run
 from sgeval.signature import parts_of
 from sgeval.situation import GROUPS, FrameRow

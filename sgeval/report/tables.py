@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Any
 
+from sgeval.errors import counted
 from sgeval.report import words
 from sgeval.report.demo_model import HINT, demo_warning, is_demo
 from sgeval.report.facts import first_only, why_no_interval, why_nothing
 from sgeval.report.pictures import Pictures
-from sgeval.report.text import agreed, counted, cut, hundred, interval, metric_name, number, spoken
+from sgeval.report.text import agreed, cut, hundred, interval, metric_name, number, spoken
 from sgeval.rows import RelationRow
 from sgeval.runs import Run
 

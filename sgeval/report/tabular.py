@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sgeval.comparison import Comparison, Group, Line
-from sgeval.errors import one_line
-from sgeval.report.text import NOTHING, counted, cut, metric_name, number, percent
+from sgeval.errors import counted, one_line
+from sgeval.report.text import NOTHING, cut, metric_name, number, percent
 from sgeval.runs import Run
 from sgeval.summary import Interval
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sgeval.errors import counted
 from sgeval.report import words
 from sgeval.report.account import account
 from sgeval.report.heat import PREDICTED, heat_map, tally
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
-from sgeval.report.text import NOTHING, counted, cut, metric_name, number, percent, percent_interval
+from sgeval.report.text import NOTHING, cut, metric_name, number, percent, percent_interval
 from sgeval.report.timeline import CATEGORY_WORDS, Timeline, verdict
 from sgeval.runs import Run
 from sgeval.temporal import KINDS

@@ -85,15 +85,6 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else NOTHING
 
 
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "picture"), counted(1200, "picture")
-    ('1 picture', '1,200 pictures')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
 def agreed(text: str, n: int) -> str:
     """A text whose `{one|many}` parts agree with a number.
 

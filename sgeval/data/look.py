@@ -1,0 +1,125 @@
+"""The records of a split, or of a stretch of it, looked at with the pictures, masks and clips that they name."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sgeval.clips import check_whole, clip_differences
+from sgeval.data import reading
+from sgeval.data.findings import Inspection
+from sgeval.data.pictures import Place
+from sgeval.data.tracks import look_into_masks
+from sgeval.errors import BadImage, SgevalError, one_line
+from sgeval.images import image_size
+from sgeval.progress import bar
+from sgeval.readers.flags import first_frame, flag_words
+from sgeval.records import Graph, SceneGraph, VideoGraph, label
+
+
+@dataclass
+class Look(Inspection):
+    """What was found in a stretch of a split."""
+
+    keys: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    """What is wrong with each video that is not in the form."""
+
+
+def look(
+    name: str,
+    config: str,
+    data_dir: str,
+    split: str,
+    place: Place,
+    reader: dict[str, Any],
+    asked: tuple[bool, bool, bool],
+    part: tuple[int, int] | None,
+) -> Look:
+    """The records of a split, or of a stretch of it, looked at with what they name. `asked`: for pictures, masks, clips.
+
+    Of a whole split a bar shows how far it has come; of a stretch whoever leads the processes shows it.
+    """
+    found = reading.data_set(name)
+    out = Look(name, config, data_dir)
+    is_closed = found.kind == "video" and "predicates" in reading.classes(name, data_dir, config)
+    graphs = reading.read(name, data_dir, config, split, part=part, faults=out.unread, **reader)
+    if part is None:
+        graphs = bar(graphs, f"{name} {split}", "record", reading.known_count(found, data_dir, config, split))
+    for graph in graphs:
+        out.keys.append(graph.key)
+        _look_for_files(out, place, graph, *asked, with_bar=part is None)
+        if isinstance(graph, VideoGraph):
+            _note_oddities(out, graph, is_closed)
+    return out
+
+
+def _look_for_files(
+    out: Look, place: Place, graph: Graph, with_images: bool, with_masks: bool, with_video: bool, *, with_bar: bool
+) -> None:
+    is_video = isinstance(graph, VideoGraph)
+    clips = with_video or (with_images and isinstance(graph, VideoGraph) and graph.frame_files is None)
+    masks = with_masks or (with_images and is_video)
+    try:
+        files = list(place.files(graph, images=with_images, masks=masks, clips=clips))
+    except SgevalError as fault:
+        if is_video:  # files that count from another number: the other videos are looked at too
+            out.faults.append(str(fault))
+            return
+        raise
+    for file in files:
+        is_map = file.what in ("panoptic map", "mask")
+        if file.path is None or not file.path.stat().st_size:
+            (out.missing_maps if is_map else out.missing_pictures).append((graph.key, file.name))
+        elif not is_map:
+            if isinstance(graph, SceneGraph) and not _is_picture(out, graph, file.path):
+                out.missing_pictures.append((graph.key, file.name))
+                continue
+            out.n_pictures += 1
+            if with_video and file.what == "clip" and isinstance(graph, VideoGraph):
+                _look_into_clip(out, graph, file.path)
+    if with_masks and isinstance(graph, VideoGraph) and graph.mask_files is not None:
+        _look_into_masks(out, graph, [file.path for file in files if file.what == "mask"], with_bar)
+    if with_images and isinstance(graph, VideoGraph) and place.beyond(graph) is not None:
+        out.note("videos with more frames on the disk than num_frames", graph.key)
+
+
+def _is_picture(out: Look, graph: SceneGraph, path: Path) -> bool:
+    """Whether a file is a picture, by its header. One of another size than annotated is noted."""
+    try:
+        image_size(path)
+    except BadImage:
+        return False
+    if graph.width is not None and graph.height is not None:
+        try:
+            image_size(path, (graph.width, graph.height))
+        except BadImage:
+            out.note("pictures of another size than annotated", graph.key)
+    return True
+
+
+def _look_into_masks(out: Look, graph: VideoGraph, paths: list[Path | None], with_bar: bool) -> None:
+    paths = [path if path is not None and path.stat().st_size else None for path in paths]  # missing ones are counted
+    steps = bar(paths, f"masks of {one_line(graph.key)}", "mask") if with_bar else paths
+    flags, faults = look_into_masks(graph, steps)
+    for pointer, value in flags.items():
+        out.note(flag_words(pointer) or pointer, graph.key, frame=first_frame(pointer, value))
+    out.broken_masks += map(str, faults)
+
+
+def _look_into_clip(out: Look, graph: VideoGraph, path: Path) -> None:
+    try:
+        facts = check_whole(path)
+    except BadImage as fault:
+        out.faults.append(f"{label(graph)}: {fault}")
+        return
+    for word in clip_differences(graph, facts):
+        out.note(f"videos whose clip has another {word} than the record", graph.key)
+
+
+def _note_oddities(out: Look, graph: VideoGraph, is_closed: bool) -> None:
+    for pointer in graph.extra:
+        if words := flag_words(pointer):
+            out.note(words, graph.key, frame=first_frame(pointer, graph.extra[pointer]))
+    for relation in graph.relations:
+        if is_closed and relation.predicate_id == -1:
+            out.note("relations whose predicate is not in the class list", graph.key)
