@@ -238,10 +238,10 @@ class TestTriedAgain:
 
 
 class TestNotTriedAgain:
-    @pytest.mark.parametrize(("status", "most"), [(401, 1), (403, 1), (404, 1), (400, 9), (422, 9), (302, 9)])
+    @pytest.mark.parametrize(("status", "most"), [(401, 1), (403, 1), (404, 1), (400, 11), (422, 11), (302, 11)])
     def test_a_wrong_set_up(self, tmp_path, status, most):
-        """The first call goes alone, so there is no second one where it says enough; else three are refused, and as many
-        as are under way. The server's own words are shown."""
+        """The first call goes alone, so there is no second one where it says enough; else three are refused, and at
+        most eight are under way then. The server's own words are shown."""
         with faked({"match": "all", "do": "status", "status": status, "say": "no such\nmodel {key}"}) as fake:
             judge = LlmJudge("openai/m", base_url=fake.url, api_key="sk-CANARY", cache=tmp_path, concurrency=8)
             with pytest.raises(SgevalError) as caught:
