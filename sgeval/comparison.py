@@ -7,16 +7,19 @@ pictures or videos.
 
 import hashlib
 import json
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sgeval import alignment, temporal
+from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError, one_of, shown
+from sgeval.phrases import DUAL_ENCODER_TEMPLATE
 from sgeval.runs import Run
 from sgeval.signature import parts_of
-from sgeval.summary import FLIPS, REPLICATES, Interval, Paired, Sample, bootstrap, holm, paired
+from sgeval.summary import ENDS, FLIPS, NOISE, REPLICATES, Interval, Paired, Sample, bootstrap, holm, paired
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "invalid": ("n_invalid", "n_invalid_relations"),
@@ -24,15 +27,14 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     "badimage": ("n_bad_images",),
     "empty": ("n_empty",),
 }
-"""Parts of a signature that say what is done with cases that may not occur, and the counts of these. Where all runs that
-met such cases did the same with them, the part moved nothing."""
-ENCODER = ("model", "weights", "act", "text", "image", "score", "precision", "prep", "template")
+"""Parts of a signature that say what is done with cases that may not occur, and the counts of these. What is refused or
+counts as 0 leaves other runs as they are; what is left out makes a number of its own."""
+ENCODER = ("model", "weights", "act", "text", "image", "score")
 """Parts that are the system itself where scoring models are what is compared."""
-HARMLESS: Mapping[str, tuple[str, ...]] = {
-    alignment.KEY: (*ENCODER, "draw"),
-    temporal.KEY: ("maxunjudged",),
-}
-"""Parts that move no score that is compared, by metric; of all metrics: `refs`."""
+PREFERENCES = ("theta", "precision", "direction_accuracy", "above_no_predicate", "above_random_predicate")
+"""Scores of θ that ask what a model prefers, whatever its own scale; the others are on that scale."""
+DRAWN = ("above_random_predicate", "gap_random_predicate")
+"""Scores of θ that depend on predicates drawn at random."""
 SHOWN_IDS = 3
 TOLD_APART = 0.05  # p-value at which a test tells two systems apart
 
@@ -61,7 +63,8 @@ class Line:
     value: float | None
     interval: Interval
     rank: int | None
-    """1 for the highest of the group; equal scores share a rank; `None` without a score, or in a group of one."""
+    """1 for the highest of the group; scores that are equal but for rounding share a rank; `None` without a score, or in a
+    group of one."""
     against: Against | None
     """`None` for the system that the others are compared with."""
 
@@ -144,15 +147,17 @@ def compare(
     keys = tuple(dict.fromkeys(keys)) or (runs[0].headline,)
     for key in keys:
         one_of("key", key, dict.fromkeys(name for sample in samples for name in _scores(sample)))
+        for run, sample in zip(runs, samples, strict=True):
+            check_score(run, key, sample)
     told = _against(runs, names, samples, keys, baseline, (replicates, flips, seed))
     groups = []
-    for members in group_runs(runs):
+    for members in group_runs(runs, keys):
         lines = {key: _lines(members, runs, names, samples, key, told, (replicates, seed)) for key in keys}
         groups.append(
             Group(
                 tuple(runs[at] for at in members),
                 tuple(names[at] for at in members),
-                differing(runs[0], runs[members[0]], runs),
+                differing(runs[0], runs[members[0]], keys),
                 lines,
             )
         )
@@ -176,23 +181,28 @@ def numbered(names: Sequence[str]) -> list[str]:
     return found
 
 
-def group_runs(runs: Sequence[Run]) -> list[list[int]]:
+def group_runs(runs: Sequence[Run], keys: Sequence[str] = ()) -> list[list[int]]:
     """Positions of the runs that may be ranked together, a list a group, in the order of their first runs."""
     groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for at, run in enumerate(runs):
-        groups.setdefault(tuple(sorted(protocol(run, runs).items())), []).append(at)
+        groups.setdefault(tuple(sorted(protocol(run, keys).items())), []).append(at)
     return list(groups.values())
 
 
-def protocol(run: Run, runs: Sequence[Run]) -> dict[str, str]:
-    """What has to be equal for a number to be comparable: the parts of the signature that move it among `runs`, the
-    references, and the objects where a metric depends on their number."""
-    idle = {"refs", *HARMLESS.get(run.metric, ())}
+def protocol(run: Run, keys: Sequence[str] = ()) -> dict[str, str]:
+    """What has to be equal for scores to be comparable: the parts of the signature that move them (the headline, or those
+    under `keys`), how many cases were left out, the references, and the objects where a metric depends on their number."""
+    parts = parts_of(_signature(run))
     for part, counts in POLICIES.items():
-        met = [each for each in runs if any(each.result.get(count) for count in counts)]
-        if len({parts_of(_signature(each)).get(part) for each in met}) <= 1:
-            idle.add(part)
-    parts = {name: value for name, value in parts_of(_signature(run)).items() if name not in idle}
+        value = parts.pop(part, None)
+        n_met = sum(int(run.result.get(count) or 0) for count in counts)
+        if value == "skip" and n_met:
+            parts[part] = f"skip, {n_met:,} left out"
+    parts = name_own_template(run.metric, parts)
+    for part in _idle(run.metric, keys or (run.headline,)):
+        parts.pop(part, None)
+    if run.metric == temporal.KEY:
+        _undecided(run, parts)
     references = run.inputs.get("references")
     digest = references.get("sha256") if isinstance(references, Mapping) else None
     parts["references"] = str(digest)[:12] if digest else "unnamed"
@@ -205,9 +215,37 @@ def protocol(run: Run, runs: Sequence[Run]) -> dict[str, str]:
     return parts
 
 
-def differing(one: Run, other: Run, runs: Sequence[Run]) -> tuple[tuple[str, str, str], ...]:
+def _idle(metric: str, keys: Sequence[str]) -> Iterator[str]:
+    """Parts of a signature that move none of these scores."""
+    if metric == alignment.KEY:
+        if set(keys) <= set(PREFERENCES):
+            yield from ENCODER
+        if not set(keys) & set(DRAWN):
+            yield "draw"
+
+
+def name_own_template(metric: str, parts: Mapping[str, str]) -> dict[str, str]:
+    """The parts of a signature, the text of triplets called the model's own where scoring models are compared and each is
+    asked in its own."""
+    model = parts.get("model", "")
+    own = ALIASES[model].template if model in ALIASES else DUAL_ENCODER_TEMPLATE
+    if metric == alignment.KEY and parts.get("template") == own:
+        return {**parts, "template": "the model's own"}
+    return dict(parts)
+
+
+def _undecided(run: Run, parts: dict[str, str]) -> None:
+    """Where all verdicts are there, the share that may be missing moved nothing; where not, the shares that are."""
+    coverages = {kind: run.result.get(f"{kind}_coverage") for kind in temporal.KINDS}
+    open_kinds = {kind: value for kind, value in coverages.items() if value is not None and value < 100}
+    parts.pop("maxunjudged", None)
+    if open_kinds:
+        parts["decided"] = ", ".join(f"{kind} {value:.2f} %" for kind, value in open_kinds.items())
+
+
+def differing(one: Run, other: Run, keys: Sequence[str] = ()) -> tuple[tuple[str, str, str], ...]:
     """The parts of two runs' protocols that are not the same: name, value in each, empty where absent."""
-    left, right = protocol(one, runs), protocol(other, runs)
+    left, right = protocol(one, keys), protocol(other, keys)
     pairs = ((name, left.get(name, ""), right.get(name, "")) for name in dict.fromkeys((*left, *right)))
     return tuple(pair for pair in pairs if pair[1] != pair[2])
 
@@ -246,6 +284,19 @@ def _check_units(runs: Sequence[Run]) -> int:
     return len(first)
 
 
+def check_score(run: Run, key: str, sample: Sample | None = None) -> None:
+    """Refuse a run whose result is not what its rows give: `results.json` is a text that anyone may edit."""
+    value = _value(run, key)
+    if value is None:
+        return
+    found = (sample or run.sample()).score(key)
+    if found is None or not math.isclose(value, found, rel_tol=1e-9, abs_tol=1e-9):
+        made = "none" if found is None else f"{found:.6g}"
+        raise SgevalError(
+            f"{run.folder}: expected the {key} that its rows give, {made}, got {value:.6g} in its results"
+        )
+
+
 def _scores(sample: Sample) -> tuple[str, ...]:
     """The names that are scores of a result: those of single classes are not."""
     return tuple(name for name in (*sample.ratios, *sample.means) if " " not in name)
@@ -266,7 +317,7 @@ def _against(
     """By key and position of a run, how it stands to the one that its group is compared with."""
     replicates, flips, seed = draws
     found: dict[tuple[str, int], tuple[str, Paired]] = {}
-    for members in group_runs(runs):
+    for members in group_runs(runs, keys):
         with_score = [at for at in members if _value(runs[at], keys[0]) is not None]
         if not with_score:
             continue
@@ -294,13 +345,13 @@ def _lines(
     draws: tuple[int, int],
 ) -> tuple[Line, ...]:
     values = {at: _value(runs[at], key) for at in members}
-    ranked = sorted((value for value in values.values() if value is not None), reverse=True)
+    known = [value for value in values.values() if value is not None]
     lines = [
         Line(
             names[at],
             value,
             _interval(runs[at], samples[at], key, draws),
-            1 + ranked.index(value) if value is not None and len(members) > 1 else None,
+            1 + sum(other > value + NOISE for other in known) if value is not None and len(members) > 1 else None,
             told.get((key, at)),
         )
         for at, value in values.items()
@@ -315,7 +366,7 @@ def _value(run: Run, key: str) -> float | None:
 
 def _interval(run: Run, sample: Sample, key: str, draws: tuple[int, int]) -> Interval:
     """The run's own interval; one made here where it has none."""
-    ends = {end: _value(run, f"{key}_{end}") for end in ("low", "high", "percentile_low", "percentile_high")}
+    ends = {end: _value(run, f"{key}_{end}") for end in ENDS}
     if f"{key}_low" in run.result or _value(run, key) is None:
         return Interval(**ends)
     parts = {part: sample.ratios[part] for part in sample.parts(key)}

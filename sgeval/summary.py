@@ -15,6 +15,8 @@ CHUNK = 4_000_000  # weights held at once while bootstrapping, about 32 MB
 REPLICATES = 2_000  # of a bootstrap, where nothing else is asked for
 FLIPS = 10_000  # of a sign-flip test
 BLOCK = 64  # flips that share a generator
+EXACT = 13  # units that differ, up to which all exchanges are tried: 2^13 = 8,192
+NOISE = 1e-5  # by which a score may move with batch, device or cache; smaller differences of a unit are none
 LEVEL = 0.95
 POWER = 0.8  # at which a difference counts as detectable
 
@@ -59,6 +61,14 @@ class Sample:
     def parts(self, name: str) -> Sequence[str]:
         """The ratios whose mean a name is: itself, or several."""
         return self.means.get(name, (name,))
+
+    def score(self, name: str) -> float | None:
+        """The score under a name; `None` where it is undefined or not there."""
+        parts = [part for part in self.parts(name) if part in self.ratios]
+        if not parts:
+            return None
+        found = float(_mean_ratio(_columns(self.ratios, parts).sum(axis=0, keepdims=True))[0])
+        return None if math.isnan(found) else self.scale * found
 
 
 def bootstrap(
@@ -164,7 +174,8 @@ def _mean_ratio(sums: Floats) -> Floats:
 
 def _bca_levels(estimate: float, values: Floats, left_out: Floats, tail: float) -> tuple[float, float] | None:
     """The two quantile levels BCa reads off the replicates, or `None` where they are not defined (no spread)."""
-    below = float(np.mean(values < estimate) + np.mean(values == estimate) / 2)
+    ties = np.abs(values - estimate) <= 1e-12 * max(1.0, abs(estimate))  # which sums in another order split
+    below = float(np.mean((values < estimate) & ~ties) + np.mean(ties) / 2)
     deviation = left_out.mean() - left_out if len(left_out) else left_out
     scale = float((deviation**2).sum() ** 1.5)
     if not 0 < below < 1 or scale == 0:
@@ -191,7 +202,8 @@ class Paired:
     p_value: float | None
     """Two-sided, of the sign-flip test; `None` with fewer than two units."""
     detectable: float | None
-    """The smallest difference that the units could show: at 5 %, two-sided, with a power of 80 %."""
+    """The smallest difference that the units could show: at 5 %, two-sided, one test, with a power of 80 %. `None` where
+    they could show none: fewer than six of them differ."""
 
 
 def paired(
@@ -208,13 +220,14 @@ def paired(
     Interval: the same units are drawn with replacement for both, `replicates` times. Test: under the null hypothesis the
     two are exchangeable on each unit, so each flip exchanges them on every unit with probability 1/2, and `p = (b + 1) /
     (flips + 1)` with b flips whose difference is as large as the one seen, or larger (Fisher's randomisation test; Edgington
-    and Onghena 2007). `detectable = (z_0.975 + z_0.8) · standard deviation` of the bootstrap's differences. Scores are
-    ratios of sums, recomputed in every replicate and flip; a unit that one of them lacks counts nothing on that side.
+    and Onghena 2007); where 13 units or fewer differ, all exchanges are tried and p is exact. `detectable = (z_0.975 +
+    z_0.8) · standard deviation` of the bootstrap's differences. Scores are ratios of sums, recomputed in every replicate and
+    flip; a unit that one of them lacks counts nothing on that side, and one that differs by `NOISE` or less does not differ.
 
     >>> one = Sample(("a", "b", "c", "d"), {"x": (np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4))})
     >>> other = Sample(("a", "b", "c", "d"), {"x": (np.array([0.0, 0.0, 1.0, 0.0]), np.ones(4))})
     >>> found = paired(one, other, ["x"])["x"]
-    >>> found.difference, round(found.p_value, 1)  # the two units that differ agree in sign in half of the flips
+    >>> found.difference, found.p_value  # the two units that differ agree in sign in half of the flips
     (0.5, 0.5)
     """
     units = tuple(sorted({*one.units, *other.units}))
@@ -222,21 +235,12 @@ def paired(
     if not pairs:
         return {}
     columns = np.concatenate(list(pairs.values()), axis=1)
-    exchanged = np.concatenate([np.roll(pair, pair.shape[1] // 2, axis=1) for pair in pairs.values()], axis=1)
-    ends = np.cumsum([pair.shape[1] for pair in pairs.values()])
-    places = {name: slice(end - pair.shape[1], end) for (name, pair), end in zip(pairs.items(), ends, strict=True)}
-    whole = columns.sum(axis=0, keepdims=True)
-    seen = {name: float(_difference(whole[:, at])[0]) for name, at in places.items()}
     sums = _resampled(columns, replicates, seed) if len(units) else columns
-    beyond = dict.fromkeys(names, 1)  # what was seen is one of the flips
-    for marks in _flips(len(units), flips, seed):
-        flipped = whole + marks @ (exchanged - columns)
-        for name, at in places.items():
-            least = abs(seen[name]) * (1 - 1e-12)  # sums in another order may lose a last digit
-            beyond[name] += int((np.abs(_difference(flipped[:, at])) >= least).sum())
+    p_values = _flip_tests(pairs, flips, seed)
+    ends = np.cumsum([pair.shape[1] for pair in pairs.values()])
     return {
-        name: _paired(columns[:, at], sums[:, at], one.scale, beyond[name] / (flips + 1), level)
-        for name, at in places.items()
+        name: _paired(pair, sums[:, end - pair.shape[1] : end], one.scale, p_values[name], level)
+        for (name, pair), end in zip(pairs.items(), ends, strict=True)
     }
 
 
@@ -252,7 +256,14 @@ def _pair(one: Sample, other: Sample, name: str, units: Sequence[str]) -> Floats
             if part in sample.ratios:
                 columns[rows, 2 * index], columns[rows, 2 * index + 1] = sample.ratios[part]
         sides.append(columns)
-    return np.concatenate(sides, axis=1)
+    return np.concatenate([sides[0], _without_noise(*sides)], axis=1)
+
+
+def _without_noise(one: Floats, other: Floats) -> Floats:
+    """The second system's columns, equal to the first's where a unit differs by rounding alone."""
+    of = one[:, 1::2]
+    is_noise = (of == other[:, 1::2]) & (np.abs(one[:, ::2] - other[:, ::2]) <= NOISE * of)
+    return np.where(np.repeat(is_noise, 2, axis=1), one, other)
 
 
 def _difference(sums: Floats) -> Floats:
@@ -267,11 +278,41 @@ def _paired(columns: Floats, sums: Floats, scale: float, p_value: float, level: 
     if np.count_nonzero(columns[:, 1::2].any(axis=1)) < 2:
         return Paired(scale * seen, NO_INTERVAL, None, None)
     found = _interval(_difference, columns, sums, level)
-    spread = float(np.nanstd(_difference(sums), ddof=1))
+    values = _difference(sums)
+    values = values[~np.isnan(values)]
+    half = columns.shape[1] // 2
+    n_differ = int((columns[:, :half] != columns[:, half:]).any(axis=1).sum())
     normal = NormalDist()
     reach = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(POWER)
+    can_tell = found.low is not None and 2.0 ** (1 - n_differ) <= 1 - level
     ends = (None if end is None else scale * end for end in (getattr(found, name) for name in ENDS))
-    return Paired(scale * seen, Interval(*ends), p_value, scale * reach * spread if spread > 0 else None)
+    detectable = scale * reach * float(np.std(values, ddof=1)) if can_tell else None
+    return Paired(scale * seen, Interval(*ends), p_value, detectable)
+
+
+def _flip_tests(pairs: Mapping[str, Floats], flips: int, seed: int) -> dict[str, float]:
+    """The p-value of each score. Where few units differ all their exchanges are tried, else `flips` that are drawn."""
+    found, drawn = {}, {}
+    for name, pair in pairs.items():
+        change = np.roll(pair, pair.shape[1] // 2, axis=1) - pair
+        differ = change.any(axis=1)
+        if differ.sum() <= EXACT:
+            n = int(differ.sum())
+            every = np.unpackbits(np.arange(2**n, dtype=">u2").view(np.uint8).reshape(-1, 2), axis=1)[:, 16 - n :]
+            found[name] = float(_beyond(pair, every @ change[differ])) / 2**n
+        else:
+            drawn[name] = (change, 1)  # what was seen is one of the flips
+    for marks in _flips(len(next(iter(pairs.values()))), flips, seed) if drawn else ():
+        drawn = {name: (change, n + _beyond(pairs[name], marks @ change)) for name, (change, n) in drawn.items()}
+    return found | {name: n / (flips + 1) for name, (_, n) in drawn.items()}
+
+
+def _beyond(pair: Floats, moved: Floats) -> int:
+    """How many exchanges give a difference at least as large as the one seen."""
+    whole = pair.sum(axis=0, keepdims=True)
+    least = abs(float(_difference(whole)[0]))
+    values = np.abs(_difference(whole + moved))
+    return int((values >= least * (1 - 1e-12)).sum())  # sums in another order may lose a last digit
 
 
 def _flips(n: int, flips: int, seed: int) -> Iterator[Floats]:

@@ -171,6 +171,24 @@ class TestRefused:
         run = signed(good, badimage="skip", invalid="skip", missing="zero", empty="skip")
         assert entry_of(run, TASK, bundle).value == entry_of(good, TASK, bundle).value
 
+    def test_abstaining_is_no_way_to_win(self, tmp_path, bundle):
+        """Six easy scenes of 40, nothing said of the others: left out they are another protocol, counted as 0 they are low."""
+        said, gold = (read_graphs(SCENES / name) for name in ("predictions_good.jsonl", "references.jsonl"))
+        said = [graph if at < 6 else {**graph, "relations": []} for at, graph in enumerate(said)]
+        for empty in ("skip", "zero"):
+            options = Options(empty=empty)
+            scoring = score(said, images=SCENES / "images", references=gold, model="demo", options=options)
+            inputs = {"references": describe_file(SCENES / "references.jsonl")}
+            write_run(tmp_path / empty, empty, scoring, inputs)
+        with pytest.raises(SgevalError, match="empty: expected zero, got skip, 34 left out"):
+            entry_of(read_run(tmp_path / "skip"), TASK, bundle)
+        assert entry_of(read_run(tmp_path / "zero"), TASK, bundle).value < 10
+
+    def test_a_score_that_was_edited(self, good, bundle):
+        edited = replace(good, result=good.result | {"relclipscore": 0.5})
+        with pytest.raises(SgevalError, match="expected the relclipscore that its rows give, 0.304351, got 0.5"):
+            entry_of(edited, TASK, bundle)
+
     def test_other_references(self, good, bundle):
         inputs = good.inputs | {"references": {"file": "references.jsonl", "sha256": "f" * 64}}
         with pytest.raises(SgevalError, match="references: expected d5200d418b12, got ffffffffffff"):

@@ -2,7 +2,6 @@
 protocol are those of the bundle that was built of the same folder."""
 
 import shlex
-from dataclasses import replace
 
 import pytest
 from data_kit import make_folder
@@ -15,6 +14,7 @@ from sgeval.bundle.results import differing
 from sgeval.cli.app import app
 from sgeval.comparison import units
 from sgeval.data import reading
+from sgeval.errors import SgevalError
 from sgeval.records import write_graphs
 from sgeval.runs import read_run
 
@@ -48,7 +48,9 @@ def test_task(made):
     value = run.result[task.key]
     if task.metric in ("ssg_role_values", "svg2_temporal_accuracy") and value is not None:
         assert value == 100  # gold against itself
-    if not other:
-        known = run if value is not None else replace(run, result=run.result | {task.key: 0.5})
-        entry = entry_of(known, task, bundle)
+    if value is None and not other:  # θ of relations without other candidates
+        with pytest.raises(SgevalError, match="undefined or withheld"):
+            entry_of(run, task, bundle)
+    elif not other:
+        entry = entry_of(run, task, bundle)
         assert (entry.dataset_id, entry.task_id) == ("me/scenes", task.id) and split.name in entry.notes

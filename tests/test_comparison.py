@@ -4,16 +4,20 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from report_kit import Page, assert_harmless
+from temporal_kit import graph, judge_of
 from typer.testing import CliRunner
 
+from sgeval import temporal
 from sgeval.cli.app import app
 from sgeval.comparison import compare, differing, group_runs, numbered
+from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError
 from sgeval.report import render_ranking, tabular
-from sgeval.runs import read_run, write_run
+from sgeval.runs import Run, read_run, write_run
 from sgeval.situation import Options, score_rows
 
 N = 12
@@ -74,6 +78,11 @@ class TestCompare:
         assert by_name["low"].found.p_value == 1.0 and not by_name["low"].is_told_apart
         assert "Not told apart: low." in tabular.verdicts(found, "value")[0]
 
+    def test_scores_equal_but_for_rounding_share_a_rank(self, runs):
+        nudged = replace(runs[0], name="nudged", result=runs[0].result | {"value": 25.0 + 1e-12})
+        lines = compare([runs[0], nudged, runs[1]]).groups[0].lines["value"]
+        assert sorted((line.rank, line.name) for line in lines) == [(1, "high"), (2, "low"), (2, "nudged")]
+
     def test_equal_scores_share_a_rank(self, tmp_path):
         runs = [make_run(tmp_path / name, name, right) for name, right in (("a", 4), ("b", 4), ("c", 3))]
         assert [(line.name, line.rank) for line in compare(runs).groups[0].lines["value"]] == [
@@ -87,6 +96,8 @@ class TestCompare:
         bare = make_run(tmp_path / "b", "b", 5)
         lines = {line.name: line for line in compare([run, bare]).groups[0].lines["value"]}
         assert lines["a"].interval.low == run.result["value_low"]
+        edited = replace(run, result=run.result | {"value_low": 12.5})
+        assert compare([edited, bare]).groups[0].lines["value"][0].interval.low == 12.5
         # Made here: 5/12 with a standard deviation of 100 · sqrt(5/12 · 7/12 / 12) = 14.2 points.
         assert 41.7 - 2.5 * 14.2 < lines["b"].interval.low < 41.7 < lines["b"].interval.high < 41.7 + 2.5 * 14.2
 
@@ -124,14 +135,65 @@ class TestGroups:
         assert group_runs([runs[0], moved(runs[1], missing="error", invalid="skip")]) == [[0, 1]]
 
     def test_policies_with_cases(self, runs):
-        """Cases in one run only: the other would have the same number under its policy. In both: they have to agree."""
-        met = [replace(run, result=run.result | {"n_invalid": 2}) for run in runs[:2]]
-        assert group_runs([moved(met[0], invalid="skip"), moved(runs[1], invalid="error")]) == [[0, 1]]
-        assert group_runs([moved(met[0], invalid="skip"), moved(met[1], invalid="error")]) == [[0], [1]]
+        """What is left out makes a number of its own; what counts as 0 leaves the other runs as they are."""
+        met = [replace(run, result=run.result | {"n_invalid": n}) for run, n in zip(runs, (2, 2, 3))]
+        skipping = [moved(run, invalid="skip") for run in met]
+        assert group_runs([skipping[0], moved(runs[1], invalid="error")]) == [[0], [1]]
+        assert group_runs([skipping[0], skipping[1]]) == [[0, 1]]
+        assert group_runs([skipping[0], skipping[2]]) == [[0], [1]]  # 2 left out, 3 left out
+        assert differing(runs[1], skipping[0]) == (("invalid", "", "skip, 2 left out"),)
+        absent = replace(runs[0], result=runs[0].result | {"n_missing_frames": 4})
+        assert group_runs([moved(absent, missing="zero"), moved(runs[1], missing="error")]) == [[0, 1]]
 
     def test_other_references(self, tmp_path, runs):
         other = make_run(tmp_path / "other", "other", 3, digest="h" * 40)
-        assert differing(runs[0], other, [runs[0], other]) == (("references", "g", "h" * 12),)
+        assert differing(runs[0], other) == (("references", "g", "h" * 12),)
+
+    @pytest.mark.parametrize("part", ["verbs", "input", "version"])
+    def test_parts_that_count(self, runs, part):
+        assert group_runs([runs[0], moved(runs[1], **{part: "x"})]) == [[0], [1]]
+
+    def test_parts_of_a_scoring_model(self, runs):
+        """θ ranks models: what belongs to one may differ, as long as the score asks what it prefers, not how much."""
+        one = replace(runs[0], metric="theta", result={"signature": THETA})
+        other = moved(one, model="clip-b32", weights="x", act="x", text="x", image="x", score="sigmoid")
+        assert group_runs([one, other]) == group_runs([one, other], ["theta", "precision"]) == [[0, 1]]
+        assert group_runs([one, other], ["theta", "mean_score"]) == [[0], [1]]
+        for part in (
+            "template",
+            "precision",
+            "prep",
+            "norm",
+            "fit",
+            "context",
+            "symmetric",
+            "cooccurring",
+            "singletons",
+        ):
+            assert group_runs([one, moved(one, **{part: "x"})]) == [[0], [1]], part
+        drawn = moved(one, draw="5")
+        assert group_runs([one, drawn]) == [[0, 1]] and group_runs([one, drawn], ["above_random_predicate"]) == [
+            [0],
+            [1],
+        ]
+        blip = moved(one, model="blip2-itm-g", template=ALIASES["blip2-itm-g"].template)
+        assert group_runs([one, blip]) == [[0, 1]]  # each in its own words
+
+    def test_open_verdicts_stand_apart(self):
+        """Decided items alone make a share: one of two decided is no more than another's 75 of all."""
+        gold = [graph(f"v{at}", [f"g{at}"], []) for at in range(4)]
+        mine = [graph(f"v{at}", [f"p{at}"], []) for at in range(4)]
+        table = {("object", f"g{at}", f"p{at}"): "synonym" for at in range(3)}
+        whole, part = (
+            temporal.score(mine, gold, judge=judge_of({**table, **more}), options=temporal.Options(max_unjudged=limit))
+            for more, limit in (({}, 0.0), ({("object", "g3", "p3"): None}, 0.5))
+        )
+        runs = [
+            Run(Path("r"), "r", temporal.KEY, each.result(), each.options, {}, {}, each.rows) for each in (whole, part)
+        ]
+        assert [run.result["object_accuracy"] for run in runs] == [75.0, 100.0]
+        assert ("decided", "", "object 75.00 %") in differing(*runs)
+        assert group_runs(runs) == [[0], [1]]
 
     def test_version_counts(self, runs):
         assert group_runs([runs[0], moved(runs[1], version="0.0.1")]) == [[0], [1]]
@@ -141,6 +203,12 @@ class TestGroups:
 
 
 class TestRefusals:
+    @pytest.mark.parametrize("value", [25.1, 1e300, 24.9])
+    def test_a_result_that_its_rows_do_not_give(self, runs, value):
+        edited = replace(runs[0], result=runs[0].result | {"value": value})
+        with pytest.raises(SgevalError, match="expected the value that its rows give, 25, got"):
+            compare([edited, runs[1]])
+
     def test_other_pictures(self, tmp_path, runs):
         fewer = make_run(tmp_path / "fewer", "fewer", 3, GOLD[: N - 2])
         with pytest.raises(SgevalError, match=r'same pictures or videos, got 2 only in "low" \("f10", "f11"\)$'):
@@ -166,6 +234,11 @@ class TestRefusals:
             compare([runs[0], replace(runs[1], metric="theta")])
 
 
+THETA = (
+    "metric:theta|model:demo|weights:w|act:gelu|text:t|image:i|score:cosine|precision:fp32|prep:pil|value:cosine|protocol:paper"
+    "|singletons:skip|cooccurring:keep|symmetric:default|draw:0|template:{subject} {predicate} {object}|norm:words"
+    "|context:none|fit:model|vocab:v|version:0.1.0"
+)
 HOSTILE = '=HYPERLINK("http://x")|<script>\x1b[31m\u202e_$\\input{x}\n[a](javascript:b)'
 
 

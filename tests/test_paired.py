@@ -33,18 +33,41 @@ def exact_p(one, other):
 class TestPaired:
     def test_by_hand(self):
         """(1 + 1 + 1 + 0) / 4 against (0 + 0 + 1 + 0) / 4: 50 points in percent. Two units differ, both in favour of the
-        first: of the four ways to exchange them two are as far apart."""
+        first: of the four ways to exchange them two are as far apart. Two that differ can show nothing at 5 %."""
         found = paired(sample([1, 1, 1, 0], scale=100.0), sample([0, 0, 1, 0], scale=100.0), ["x"])["x"]
         assert found.difference == 50.0
-        assert found.p_value == pytest.approx(0.5, abs=0.02)
+        assert found.p_value == 0.5 and found.detectable is None
+
+    @pytest.mark.parametrize(
+        ("n", "p_value", "can_tell"), [(5, 2 / 32, False), (6, 2 / 64, True), (13, 2 / 2**13, True)]
+    )
+    def test_few_units_are_exact(self, n, p_value, can_tell):
+        """All in favour of the first: two of 2^n exchanges are as far apart. The n that differ are among 20."""
+        one = [0.5 + at / 100 for at in range(n)] + [0.3] * (20 - n)
+        found = paired(sample(one), sample([0.3] * 20), ["x"])["x"]
+        assert found.p_value == p_value and (found.detectable is not None) == can_tell
+
+    def test_exact_and_drawn_agree(self):
+        """14 units that differ are drawn: within four standard errors of all 16,384 exchanges."""
+        rng = np.random.default_rng(8)
+        one, other = (sample(rng.random(14)) for _ in (0, 1))
+        assert paired(one, other, ["x"])["x"].p_value == pytest.approx(exact_p(one, other), abs=0.02)
+
+    def test_rounding_is_no_difference(self):
+        """Scores that moved by 1e-9 with the size of a batch, all in one direction: nothing is told apart."""
+        values = np.linspace(0.1, 0.9, 40)
+        found = paired(sample(values), sample(values + 1e-9), ["x"])["x"]
+        assert (found.difference, found.p_value, found.detectable) == (0.0, 1.0, None)
+        moved = paired(sample(values), sample(values + 1e-3), ["x"])["x"]
+        assert moved.difference == pytest.approx(-1e-3) and moved.p_value < 0.01
 
     @pytest.mark.parametrize("seed", range(6))
     def test_against_all_exchanges(self, seed):
-        """10,000 drawn flips against all 1,024: within four standard errors, 4 · sqrt(1/4 / 10,000) = 0.02."""
+        """Ten units: all 1,024 exchanges are tried."""
         rng = np.random.default_rng(seed)
         counts = [rng.integers(1, 6, size=10) for _ in (0, 1)]
         one, other = (sample(rng.binomial(count, chance), count) for count, chance in zip(counts, (0.6, 0.3)))
-        assert paired(one, other, ["x"])["x"].p_value == pytest.approx(exact_p(one, other), abs=0.02)
+        assert paired(one, other, ["x"])["x"].p_value == exact_p(one, other)
 
     def test_interval_and_detectable(self):
         """Both from differences of replicates that draw the same units for both, made here one by one."""

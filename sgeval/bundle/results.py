@@ -46,9 +46,10 @@ def differing(run: Run, task: Task, version: str) -> list[tuple[str, str, str]]:
     Parts that moved nothing in this run do not count (see `sgeval.comparison.protocol`), nor do those that neither the
     settings nor the pins of the task say. `version` is the one of sgeval that the bundle was made with.
     """
-    here = comparison.protocol(run, [run])
+    here = comparison.protocol(run, (task.key,))
     idle = {name for name in parts_of(str(run.result.get("signature", ""))) if name not in here}
-    there = {name: value for name, value in {**task.protocol(), "version": version}.items() if name not in idle}
+    asked = comparison.name_own_template(task.metric, {**task.protocol(), "version": version})
+    there = {name: value for name, value in asked.items() if name not in idle}
     names = [name for name in dict.fromkeys((*there, *here)) if name in there or name not in OPEN]
     pairs = ((name, there.get(name, ""), here.get(name, "")) for name in names)
     return [pair for pair in pairs if pair[1] != pair[2]]
@@ -90,6 +91,7 @@ def entry_of(
     text = shown_score(run, task.key)
     if text == NOTHING:
         raise SgevalError(f"{place}: expected a number under {task.key}, got none; it is undefined or withheld")
+    comparison.check_score(run, task.key)
     ends = [shown_score(run, f"{task.key}_{end}") for end in ("low", "high")]
     interval = "" if NOTHING in ends else f"95 % interval {' to '.join(ends)}; "
     notes = f"{one_line(cut(run.name))}; {split.name}; {interval}{one_line(str(run.result['signature']))}"

@@ -101,8 +101,10 @@ def verdict(group: Group, key: str) -> str:
         return ""
     alike = [name for name, against in told if not against.is_told_apart]
     base = one_line(cut(told[0][1].name))
-    words = f"Told apart from {base}: {len(told) - len(alike)} of {len(told)}."
-    return f"{words} Not told apart: {', '.join(alike)}." if alike else words
+    words = [f"Told apart from {base}: {len(told) - len(alike)} of {len(told)}."]
+    words += [f"Not told apart: {', '.join(alike)}."] if alike else []
+    words += ["The others were not tested against each other (--baseline does so)."] if len(told) > 1 else []
+    return " ".join(words)
 
 
 def notes(found: Comparison) -> list[str]:

@@ -51,11 +51,11 @@ def hundred(value: object) -> str:
 def percent(value: object) -> str:
     """A value that is percent already, with two decimals; a dash where there is none.
 
-    >>> percent(66.66666666666667), percent(None)
-    ('66.67', '–')
+    >>> percent(66.66666666666667), percent(-1e-9), percent(None)
+    ('66.67', '0.00', '–')
     """
     found = number(value)
-    return NOTHING if found is None else f"{found:,.2f}"
+    return NOTHING if found is None else f"{round(found, 2) + 0.0:,.2f}"
 
 
 def percent_interval(low: object, high: object) -> str:
