@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 
 from benchmarks.alignment.run import PRINTED, settings
 from sgeval import __version__
 from sgeval.bundle import published, tables, tasks
 from sgeval.bundle.specs import command_line, read_specs
-from sgeval.bundle.strict_yaml import parse_yaml
+from sgeval.bundle.strict_yaml import _Loader, parse_yaml
 from sgeval.cli.app import app
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
@@ -167,7 +168,7 @@ class TestRefused:
             (TABLE, "12.5", "12.55", "rows[0].score: expected a percentage with 1 decimals, got 12.55"),
             (TABLE, "12.5", "112.5", "rows[0].score: expected a percentage"),
             (TABLE, "12.5", "-1.0", "rows[0].score: expected a percentage"),
-            (TABLE, "12.5", ".nan", "rows[0].score: expected a percentage"),
+            (TABLE, "12.5", ".nan", 'expected finite numbers, got ".nan"'),
             (TABLE, "12.5", "true", "rows[0].score: expected a percentage"),
             (TABLE, "12.5", "'12.5'", "rows[0].score: expected a percentage"),
             (TABLE, "[one, 12.5]", "[one]", "rows[0]: expected 1 labels and 1 numbers"),
@@ -216,6 +217,20 @@ class TestYaml:
             "[" * 100_000,
             "a: \x00",
             "\t- a",
+            "a: !!float ''",
+            "a: !!int ''",
+            "a: !!set {b}",
+            "a: !!omap [b: 1]",
+            "a: !!binary YQ==",
+            "a: !!str 1",
+            "a: ! 1",
+            "!!map {a: 1}",
+            "a: .nan",
+            "a: -.inf",
+            "a: 1.0e+999",
+            "a: 0b_",
+            'a: "\\UFFFFFFFF"',
+            "? [a]\n: b",
         ],
     )
     def test_refused_in_one_line(self, text):
@@ -230,3 +245,47 @@ class TestYaml:
             "c": None,
             "<<": "x",
         }
+
+    def test_times_are_texts(self):
+        """Sexagesimal numbers, of any length."""
+        long = "1" + ":59" * 3_000 + ".5"
+        assert parse_yaml(f"a: 1:30\nb: {long}\nc: 1:30.5", "f") == {"a": "1:30", "b": long, "c": "1:30.5"}
+
+    def test_numbers(self):
+        assert parse_yaml("[0, -12, 1_000, 0x1F, 0.5, -.5, 1., 2.5e-1]", "f") == [
+            0,
+            -12,
+            1000,
+            31,
+            0.5,
+            -0.5,
+            1.0,
+            0.25,
+        ]
+
+    def test_each_key_is_looked_up_once(self):
+        """A text as a key that counts comparisons: a list of seen keys would need a million."""
+        seen = []
+
+        class Counting(_Loader):
+            def construct_object(self, node, deep=False):
+                value = super().construct_object(node, deep)
+                return _Counted(value, seen) if isinstance(value, str) else value
+
+        yaml.load("\n".join(f"k{at}: 1" for at in range(1_500)), Counting)
+        assert len(seen) < 15_000
+
+
+class _Counted(str):
+    """A text that notes each comparison."""
+
+    def __new__(cls, text, seen):
+        made = super().__new__(cls, text)
+        made.seen = seen
+        return made
+
+    def __eq__(self, other):
+        self.seen.append(1)
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
