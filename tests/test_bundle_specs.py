@@ -104,6 +104,15 @@ class TestCommands:
         assert len(lines) == 15 and lines[0].endswith("--model negclip-b32 --out runs/paper1_table3/1")
         assert "PREDICTIONS/llava-onevision-7b.jsonl" in lines[0]
 
+    def test_tracked_answers_are_other_files_than_given_ones(self):
+        """Tables 2 and 12 differ in the trajectories that a model was given; one file cannot have both."""
+        files = [
+            {shlex.split(line)[shlex.split(line).index("--predictions") + 1] for line in table.commands()}
+            for table in tables()
+            if table.id in ("svg2_table2", "svg2_table12")
+        ]
+        assert len(files) == 2 and files[0].isdisjoint(files[1])
+
     def test_quoted_for_a_shell(self):
         line = command_line("theta", {"references": "a; rm -rf b", "template": "$(x)"}, "runs/a b")
         assert shlex.split(line)[3:] == ["--references", "a; rm -rf b", "--template", "$(x)", "--out", "runs/a b"]
