@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
 FOLDER = ".eval_results"
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+NO_ADDRESS = frozenset(" \"'<>\\^`{|}")
+"""Characters that an address has only when somebody means to leave it."""
 MOST = 1e9  # no score is beyond it; a stranger's number may be
 OPEN = ("weights", "act", "text", "image", "score", "vocab", "references", "objects")
 """Parts of a protocol that no setting says: they follow from the model and the data. A task may pin them."""
@@ -207,6 +210,8 @@ def _date(value: str | None) -> str | None:
     if value is None:
         return None
     try:
+        if not DAY.fullmatch(value):
+            raise ValueError
         datetime.fromisoformat(value)
     except ValueError:
         raise SgevalError(f"date: expected a date as 2026-11-30, got {shown(value)}") from None
@@ -226,9 +231,9 @@ def _url(value: str | None, name: str | None) -> str | None:
         return None
     try:
         parts = urlsplit(value)
-        is_plain = parts.scheme == "https" and bool(parts.hostname) and not parts.username
+        is_plain = parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
     except ValueError:
         is_plain = False
-    if not is_plain or not value.isprintable() or " " in value:
+    if not is_plain or not value.isprintable() or NO_ADDRESS & {*value}:
         raise SgevalError(f"source_url: expected an address that begins with https://, got {shown(value)}")
     return value
