@@ -326,6 +326,8 @@ class TestCheck:
             '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": 3, "files": {}}',
             '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": [{}], "files": {}}',
             '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": [], "files": {"a": 1}}',
+            '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": [{"config": "psg", "split": '
+            '"test", "number": null, "ids_sha256": null, "references_sha256": "x"}], "files": {}}',
             '{"kind": "sgeval bundle", "format": 1, "repo": "a", "sgeval": "1", "splits": [], "files": {}}',
             "{" * 50,
         ],

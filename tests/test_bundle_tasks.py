@@ -15,6 +15,7 @@ from sgeval.bundle.results import differing
 from sgeval.cli.app import app
 from sgeval.comparison import units
 from sgeval.data import reading
+from sgeval.errors import SgevalError
 from sgeval.records import write_graphs
 from sgeval.runs import read_run
 
@@ -52,3 +53,9 @@ def test_task(made):
         known = run if value is not None else replace(run, result=run.result | {task.key: 0.5})
         entry = entry_of(known, task, bundle)
         assert (entry.dataset_id, entry.task_id) == ("me/scenes", task.id) and split.name in entry.notes
+    assert split.references_sha256 == run.inputs["references"]["sha256"]
+    others = {"references": {"file": task.config, "sha256": "0" * 64}}
+    with pytest.raises(SgevalError, match=f"references: expected {split.references_sha256[:12]}, got 000000000000"):
+        entry_of(replace(run, inputs=run.inputs | others), task, bundle)
+    with pytest.raises(SgevalError, match="expected the vocabulary of the references"):
+        entry_of(replace(run, inputs=run.inputs | {"vocabulary": others["references"]}), task, bundle)

@@ -200,7 +200,12 @@ def _splits(folder: Path, found: Manifest, faults: list[str]) -> Iterator[Split]
     for config, parts in CONFIGS.items():
         for name in parts.splits:
             known = found.split(config, name)
-            split = replace(known_split(config, name), number=known.number, ids_sha256=known.ids_sha256)
+            split = replace(
+                known_split(config, name),
+                number=known.number,
+                ids_sha256=known.ids_sha256,
+                references_sha256=known.references_sha256,
+            )
             yield split
             path = folder / split.file
             if not path.is_file():

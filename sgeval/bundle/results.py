@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,8 +72,9 @@ def entry_of(
     """A run's number in a task, for the Hub. The value is the number that `sgeval compare` and the report show; the notes
     hold the system's name, the split with its digest, the interval and the signature.
 
-    Raises `SgevalError` for a run of another metric, over other ids, of another protocol (with the part that differs), and
-    for a score that is withheld or undefined.
+    Raises `SgevalError` for a run of another metric, over other ids, of another protocol (with the part that differs), on
+    other references or with a vocabulary of its own (where the bundle was built with the data), and for a score that is
+    withheld or undefined.
     """
     from huggingface_hub import EvalResultEntry
 
@@ -87,6 +89,10 @@ def entry_of(
         )
     if words := _other_ids(comparison.units(run), bundle.ids(split)):
         raise SgevalError(f"{place}: expected the {split.number:,} ids of {split.name}, got others: {words}")
+    if split.references_sha256 is not None:
+        task = replace(task, pins={"references": split.references_sha256[:12], **task.pins})
+        if more := [name for name in run.inputs if name.startswith("vocabulary")]:
+            raise SgevalError(f"{place}: expected the vocabulary of the references, got the input {shown(more[0])}")
     if parts := differing(run, task, bundle.sgeval):
         words = "; ".join(f"{name}: expected {there or 'none'}, got {here or 'none'}" for name, there, here in parts)
         raise SgevalError(f"{place}: another protocol: {one_line(words)}")

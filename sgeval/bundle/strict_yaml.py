@@ -18,7 +18,7 @@ class _Loader(yaml.SafeLoader):
     dates and times stay texts."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             raise SgevalError("expected plain values, got an alias (*)")
         if getattr(event, "tag", None) is not None:
