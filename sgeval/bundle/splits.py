@@ -99,7 +99,7 @@ def make_split(config: str, split: str, folder: Path | None) -> Split:
         known_split(config, split),
         number=len(set(ids)),
         ids_sha256=digest(ids),
-        references_sha256=describe_file(files[0], files)["sha256"],
+        references_sha256=describe_file(folder or SCENES, files)["sha256"],
         ids=ids,
     )
 
