@@ -162,7 +162,7 @@ class TestCheck:
                 "eval.yaml",
                 "evaluation_framework: sgeval\n",
                 "",
-                "eval.yaml: evaluation_framework: expected a text, got null",
+                'eval.yaml: evaluation_framework: expected "sgeval", got null',
             ),
             ("eval.yaml", "id: psg_theta", "id: psg_thete", "which has no specs/psg_thete.yaml"),
             ("eval.yaml", "id: psg_theta", "id: psg_relclipscore", "psg_relclipscore twice"),
@@ -183,9 +183,34 @@ class TestCheck:
                 "{}\n{",
                 "data/psg/test.jsonl: expected one row of keys and values, got 2 rows",
             ),
-            ("specs/paper1_table1.yaml", "printed: Prec", "printed: Recall", "columns: expected"),
+            ("specs/paper1_table1.yaml", "printed: Prec", "printed: Recall", "columns[1].printed: expected"),
             ("specs/paper1_table1.yaml", "2509.01209, Table 1", "2509.01209, Table 9", "source: expected"),
-            ("specs/psg_relclipscore.yaml", "negclip-b32", "clip-l14", "settings: expected"),
+            ("specs/psg_relclipscore.yaml", "negclip-b32", "clip-l14", "settings.model: expected"),
+            ("specs/svg2_table2.yaml", "unit: percent", "unit: count", 'columns[0].unit: expected "percent"'),
+            ("specs/paper1_table1.yaml", "key: mean_score", "key: theta", 'columns[0].key: expected "mean_score"'),
+            ("specs/paper1_table1.yaml", "limit: 10000", "limit: 10", "run.limit: expected 10000"),
+            (
+                "specs/paper1_table1.yaml",
+                "model: clip-l14",
+                "model: negclip-b32",
+                'by.model.CLIP L-14.model: expected "clip-l14"',
+            ),
+            ("eval.yaml", "name: 'sgeval: scene", "name: 'theirs: scene", "eval.yaml: name: expected"),
+            ("eval.yaml", "description: 'B", "description: 'No b", "eval.yaml: description: expected"),
+            (
+                "eval.yaml",
+                "evaluation_framework: sgeval",
+                "evaluation_framework: inspect-ai",
+                'eval.yaml: evaluation_framework: expected "sgeval", got "inspect-ai"',
+            ),
+            ("eval.yaml", "- id: demo", "- id: !!str demo", "eval.yaml: expected plain YAML"),
+            ("eval.yaml", "tasks:", f"more: 1{':59' * 3_000}.5\ntasks:", 'got "more" too'),
+            (CARD, "sgeval score theta", "sgeval score theta --limit 999", "expected the line"),
+            (CARD, "All are higher when better", "All are lower when better", "expected the line"),
+            (CARD, "## How to run", "<script>x()</script>\n\n## How to run", 'expected no HTML, got "<script>'),
+            (CARD, "## How to run", "[x]: javascript:alert(1)\n\n## How to run", 'got "javascript:alert(1"'),
+            (CARD, "(specs/psg_theta.yaml)", "(<javascript:alert>)", "expected a link to a file"),
+            (CARD, "(specs/psg_theta.yaml)", "( javascript:alert 'x')", "expected a link to a file"),
         ],
     )
     def test_named(self, bundle, name, old, new, words):
@@ -218,7 +243,7 @@ class TestCheck:
 
     def test_a_row_that_is_gone(self, bundle):
         swap(bundle, "specs/paper1_table5.yaml", "  - [distant no, LLaVA-OneVision 7B, 22.98, 45.65, 3.70]\n", "")
-        assert "number of rows: expected 4, as published (arXiv 2509.01209, Table 5), got 3" in faults_of(bundle)
+        assert "rows: expected 4 of them, as published (arXiv 2509.01209, Table 5), got 3" in faults_of(bundle)
 
     def test_pipes_are_not_waited_for(self, bundle):
         for name in ("specs/psg_theta.yaml", "data/psg/test.jsonl", "README.md", "eval.yaml"):
@@ -240,6 +265,44 @@ class TestCheck:
         (bundle / CARD).write_text(text, encoding="utf-8")
         (bundle / ".gitattributes").write_text("*.jpg filter=lfs\n")
         assert check(bundle) == []
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            ("| PSG | NegCLIP B-32 | cosine | 99.47 | 99.18 | 99.10 |", "expected no table and no code"),
+            ("a | b\n--- | ---\n1 | 2", "expected no table and no code"),
+            ("> ```bash\n> sgeval score theta --limit 999\n> ```", "expected no table and no code"),
+            ("[x]: javascript:alert(1)", "expected a link to a file"),
+            ("[x]:\n  <javascript:alert(1)>", "expected a link to a file"),
+            ("<img src=x>", "expected no HTML"),
+        ],
+    )
+    def test_what_a_text_of_ones_own_may_not_have(self, bundle, more, words):
+        text = (bundle / CARD).read_text(encoding="utf-8") + f"\n## Thanks\n\n{more}\n"
+        (bundle / CARD).write_text(text, encoding="utf-8")
+        assert words in faults_of(bundle)
+
+    def test_a_second_row_under_the_right_one(self, bundle):
+        """Of Table 1 as printed: 24.47, 30.18, 66.10."""
+        row = next(line for line in (bundle / CARD).read_text(encoding="utf-8").split("\n") if "| 24.47 |" in line)
+        text = (bundle / CARD).read_text(encoding="utf-8").replace(row, f"{row}\n{row.replace('24.47', '99.47')}")
+        (bundle / CARD).write_text(text, encoding="utf-8")
+        (fault,) = check(bundle)
+        assert "in its place" in fault and "99.47" in fault
+
+    def test_rows_that_changed_places(self, bundle):
+        lines = (bundle / CARD).read_text(encoding="utf-8").split("\n")
+        at = next(number for number, line in enumerate(lines) if "| 24.47 |" in line)
+        lines[at], lines[at + 1] = lines[at + 1], lines[at]
+        (bundle / CARD).write_text("\n".join(lines), encoding="utf-8")
+        (fault,) = check(bundle)
+        assert "in its place" in fault and "| 24.47 |" in fault
+
+    def test_a_reversed_reason(self, bundle):
+        name = "specs/paper1_table1.yaml"
+        reason = yaml.safe_load((bundle / name).read_text(encoding="utf-8"))["cannot"][0].split(" ")[0]
+        swap(bundle, name, f"cannot:\n  - {reason}", f"cannot:\n  - No, {reason}")
+        assert f"{name}: cannot[0]: expected" in faults_of(bundle)
 
     def test_results_in_it(self, bundle):
         (bundle / ".eval_results").mkdir()
@@ -263,6 +326,8 @@ class TestCheck:
             '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": 3, "files": {}}',
             '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": [{}], "files": {}}',
             '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": [], "files": {"a": 1}}',
+            '{"kind": "sgeval bundle", "format": 1, "repo": "a/b", "sgeval": "1", "splits": [{"config": "psg", "split": '
+            '"test", "number": null, "ids_sha256": null, "references_sha256": "x"}], "files": {}}',
             '{"kind": "sgeval bundle", "format": 1, "repo": "a", "sgeval": "1", "splits": [], "files": {}}',
             "{" * 50,
         ],

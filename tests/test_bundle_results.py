@@ -1,5 +1,6 @@
 """`sgeval bundle results` and `push`: one number everywhere, other protocols refused, nothing sent by itself."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -261,6 +262,17 @@ class TestRefused:
             (("--source-url", "https://a b"), "source_url: expected an address"),
             (("--source-url", "https://me:key@example.org"), "source_url: expected an address"),
             (("--source-url", "https://[x"), "source_url: expected an address"),
+            (("--date", "20261130"), "date: expected a date as 2026-11-30"),
+            (("--date", "2026-W48-1"), "date: expected a date as 2026-11-30"),
+            (("--date", "2026-11-30T10:00:00"), "date: expected a date as 2026-11-30"),
+            (("--date", "2026-11-31"), "date: expected a date as 2026-11-30"),
+            (("--date", "٢٠٢٦-11-30"), "date: expected a date as 2026-11-30"),
+            (("--source-url", "https://:p@e.x"), "source_url: expected an address"),
+            (("--source-url", "https://@e.x"), "source_url: expected an address"),
+            (("--source-url", "https://e.x:port/"), "source_url: expected an address"),
+            (("--source-url", 'https://e.x/a"><script>'), "source_url: expected an address"),
+            (("--source-url", "https://e.x/a'b"), "source_url: expected an address"),
+            (("--source-url", "https://e.x\\@a.b"), "source_url: expected an address"),
             (("--task", "demo"), "task: expected one of"),
             (("--bundle", "nowhere"), "nowhere: expected a bundle"),
         ],
@@ -306,12 +318,14 @@ class TestOwnData:
         ]
         said = [row | {"roles": [{"role": "tool", "value": "pen" if at < 3 else "cup"}]} for at, row in enumerate(gold)]
         monkeypatch.setattr("sgeval.bundle.splits.reading.read", lambda *_: iter(graphs_of_rows(gold)))
+        (tmp_path / "gold.json").write_text("gold")
+        monkeypatch.setattr("sgeval.bundle.splits.source_files", lambda *_: [tmp_path / "gold.json"])
         build(tmp_path / "bundle", data={"ssg": tmp_path})
-        return SimpleNamespace(gold=gold, said=said, folder=tmp_path / "bundle")
+        return SimpleNamespace(gold=gold, said=said, file=tmp_path / "gold.json", folder=tmp_path / "bundle")
 
     def run(self, built, folder, **options):
         scoring = score_rows(built.said, built.gold, RoleOptions(**options))
-        write_run(folder, "mine", scoring, {"references": {"file": "g", "sha256": "a" * 64}})
+        write_run(folder, "mine", scoring, {"references": describe_file(built.file)})
         return read_run(folder)
 
     def test_percent_stays_percent(self, built, tmp_path):
@@ -323,6 +337,15 @@ class TestOwnData:
         path, entries = write_results(runs, tmp_path / "out", built.folder)
         assert [entry.task_id for entry in entries] == ["demo_relclipscore", "ssg_value"]
         assert read_entries(path.read_text(encoding="utf-8"), "x") == entries
+
+    def test_other_references(self, built, tmp_path):
+        """The same frames with other annotations; the digests are those of the two texts."""
+        run = self.run(built, tmp_path / "run")
+        built.file.write_text("other")
+        other = replace(run, inputs={"references": describe_file(built.file)})
+        here, there = (hashlib.sha256(text).hexdigest()[:12] for text in (b"other", b"gold"))
+        with pytest.raises(SgevalError, match=f"references: expected {there}, got {here}"):
+            write_results([other], tmp_path / "out", built.folder)
 
     def test_another_setting(self, built, tmp_path):
         run = self.run(built, tmp_path / "run", verb_setting="gold")

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 
 from benchmarks.alignment.run import PRINTED, settings
 from sgeval import __version__
 from sgeval.bundle import published, tables, tasks
 from sgeval.bundle.specs import command_line, read_specs
-from sgeval.bundle.strict_yaml import parse_yaml
+from sgeval.bundle.strict_yaml import _Loader, parse_yaml
 from sgeval.cli.app import app
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
@@ -103,6 +104,15 @@ class TestCommands:
         assert len(lines) == 15 and lines[0].endswith("--model negclip-b32 --out runs/paper1_table3/1")
         assert "PREDICTIONS/llava-onevision-7b.jsonl" in lines[0]
 
+    def test_tracked_answers_are_other_files_than_given_ones(self):
+        """Tables 2 and 12 differ in the trajectories that a model was given; one file cannot have both."""
+        files = [
+            {shlex.split(line)[shlex.split(line).index("--predictions") + 1] for line in table.commands()}
+            for table in tables()
+            if table.id in ("svg2_table2", "svg2_table12")
+        ]
+        assert len(files) == 2 and files[0].isdisjoint(files[1])
+
     def test_quoted_for_a_shell(self):
         line = command_line("theta", {"references": "a; rm -rf b", "template": "$(x)"}, "runs/a b")
         assert shlex.split(line)[3:] == ["--references", "a; rm -rf b", "--template", "$(x)", "--out", "runs/a b"]
@@ -167,7 +177,7 @@ class TestRefused:
             (TABLE, "12.5", "12.55", "rows[0].score: expected a percentage with 1 decimals, got 12.55"),
             (TABLE, "12.5", "112.5", "rows[0].score: expected a percentage"),
             (TABLE, "12.5", "-1.0", "rows[0].score: expected a percentage"),
-            (TABLE, "12.5", ".nan", "rows[0].score: expected a percentage"),
+            (TABLE, "12.5", ".nan", 'expected finite numbers, got ".nan"'),
             (TABLE, "12.5", "true", "rows[0].score: expected a percentage"),
             (TABLE, "12.5", "'12.5'", "rows[0].score: expected a percentage"),
             (TABLE, "[one, 12.5]", "[one]", "rows[0]: expected 1 labels and 1 numbers"),
@@ -216,6 +226,20 @@ class TestYaml:
             "[" * 100_000,
             "a: \x00",
             "\t- a",
+            "a: !!float ''",
+            "a: !!int ''",
+            "a: !!set {b}",
+            "a: !!omap [b: 1]",
+            "a: !!binary YQ==",
+            "a: !!str 1",
+            "a: ! 1",
+            "!!map {a: 1}",
+            "a: .nan",
+            "a: -.inf",
+            "a: 1.0e+999",
+            "a: 0b_",
+            'a: "\\UFFFFFFFF"',
+            "? [a]\n: b",
         ],
     )
     def test_refused_in_one_line(self, text):
@@ -230,3 +254,47 @@ class TestYaml:
             "c": None,
             "<<": "x",
         }
+
+    def test_times_are_texts(self):
+        """Sexagesimal numbers, of any length."""
+        long = "1" + ":59" * 3_000 + ".5"
+        assert parse_yaml(f"a: 1:30\nb: {long}\nc: 1:30.5", "f") == {"a": "1:30", "b": long, "c": "1:30.5"}
+
+    def test_numbers(self):
+        assert parse_yaml("[0, -12, 1_000, 0x1F, 0.5, -.5, 1., 2.5e-1]", "f") == [
+            0,
+            -12,
+            1000,
+            31,
+            0.5,
+            -0.5,
+            1.0,
+            0.25,
+        ]
+
+    def test_each_key_is_looked_up_once(self):
+        """A text as a key that counts comparisons: a list of seen keys would need a million."""
+        seen = []
+
+        class Counting(_Loader):
+            def construct_object(self, node, deep=False):
+                value = super().construct_object(node, deep)
+                return _Counted(value, seen) if isinstance(value, str) else value
+
+        yaml.load("\n".join(f"k{at}: 1" for at in range(1_500)), Counting)
+        assert len(seen) < 15_000
+
+
+class _Counted(str):
+    """A text that notes each comparison."""
+
+    def __new__(cls, text, seen):
+        made = super().__new__(cls, text)
+        made.seen = seen
+        return made
+
+    def __eq__(self, other):
+        self.seen.append(1)
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__

@@ -54,3 +54,9 @@ def test_task(made):
     elif not other:
         entry = entry_of(run, task, bundle)
         assert (entry.dataset_id, entry.task_id) == ("me/scenes", task.id) and split.name in entry.notes
+    assert split.references_sha256 == run.inputs["references"]["sha256"]
+    others = {"references": {"file": task.config, "sha256": "0" * 64}}
+    with pytest.raises(SgevalError, match=f"references: expected {split.references_sha256[:12]}, got 000000000000"):
+        entry_of(replace(run, inputs=run.inputs | others), task, bundle)
+    with pytest.raises(SgevalError, match="expected the vocabulary of the references"):
+        entry_of(replace(run, inputs=run.inputs | {"vocabulary": others["references"]}), task, bundle)

@@ -87,9 +87,8 @@ def _write(work: Path, repo: str, tasks: list[Task], tables: list[Table], splits
 
 def manifest(folder: Path, repo: str, splits: list[Split]) -> dict[str, Any]:
     """What `manifest.json` says of a folder that has everything else."""
-    named = [
-        {"config": one.config, "split": one.split, "number": one.number, "ids_sha256": one.ids_sha256} for one in splits
-    ]
+    keys = ("config", "split", "number", "ids_sha256", "references_sha256")
+    named = [{key: getattr(one, key) for key in keys} for one in splits]
     files = {name: file_digest(folder / name) for name in files_of(folder) if name not in (MANIFEST, README)}
     return {"kind": KIND, "format": FORMAT, "repo": repo, "sgeval": __version__, "splits": named, "files": files}
 

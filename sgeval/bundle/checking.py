@@ -24,11 +24,13 @@ TEXTS = (".md", ".yaml", ".json", ".jsonl")
 MACHINE_PATH = re.compile(
     r"""(?:^|[\s"'(=:\[])(?:/(?:home|root|Users|tmp|mnt|work|data|opt|var)/|[A-Za-z]:\\|~/|file://)"""
 )
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"\](?:\(|:)\s*<?([^)\s>]+)")
+"""Where a link goes: `[x](target)`, or `[x]: target`."""
+HTML = re.compile(r"<[A-Za-z!/?][^\n]{0,40}")
+FENCE = re.compile(r"[\s>*+-]*(?:```|~~~)")
 FRONT = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 EXAMPLE = re.compile(r"```yaml\n(.*?)\n```", re.DOTALL)
 SEEN_LINES = 1_000  # of a card, for the nearest one
-EVAL_KEYS = ("name", "description", "evaluation_framework", "tasks")
 TASK_KEYS = ("id", "config", "split")
 PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
 
@@ -101,33 +103,37 @@ def _against_shipped(found: Sequence[Table], ranked: Sequence[Task]) -> Iterator
     """Published tables and ranked numbers that are not those of sgeval, number by number and setting by setting."""
     own = {task.id: task for task in ranked}
     for task in tasks():
+        place = f"specs/{task.id}.yaml"
         if task.id not in own:
-            yield f"specs/{task.id}.yaml: expected the task, found none"
+            yield f"{place}: expected the task, found none"
             continue
-        yield from _unequal(f"specs/{task.id}.yaml", asdict(task), asdict(own[task.id]), "as shipped")
+        yield from _unequal(place, ": ", asdict(task), asdict(own[task.id]), "as shipped")
     here = {table.id: table for table in found}
     for table in tables():
         place, words = f"specs/{table.id}.yaml", f"as published ({table.source})"
         if table.id not in here:
             yield f"{place}: expected the published table, found none"
             continue
-        other = here[table.id]
-        yield from _unequal(place, _heads(table), _heads(other), words)
-        for at, (expected, got) in enumerate(zip(table.records(), other.records(), strict=False)):
-            yield from _unequal(f"{place}: rows[{at}]", expected, got, words, ".")
+        yield from _unequal(place, ": ", _parts(table), _parts(here[table.id]), words)
 
 
-def _heads(table: Table) -> dict[str, Any]:
-    columns = [[column.name, column.printed, column.unit] for column in table.columns]
-    return {"source": table.source, "labels": list(table.labels), "columns": columns, "number of rows": len(table.rows)}
+def _parts(table: Table) -> dict[str, Any]:
+    """All of a table; its numbers by name."""
+    return {**asdict(table), "rows": table.records()}
 
 
-def _unequal(
-    place: str, expected: Mapping[str, Any], got: Mapping[str, Any], words: str, mark: str = ": "
-) -> Iterator[str]:
-    for name in dict.fromkeys((*expected, *got)):
-        if expected.get(name) != got.get(name):
-            yield f"{place}{mark}{one_line(name)}: expected {shown(expected.get(name))}, {words}, got {shown(got.get(name))}"
+def _unequal(place: str, mark: str, expected: Any, got: Any, words: str) -> Iterator[str]:
+    """Where two values differ, part by part; what belongs together in a message stands behind `mark`."""
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        for name in dict.fromkeys((*expected, *got)):
+            yield from _unequal(f"{place}{mark}{one_line(name)}", ".", expected.get(name), got.get(name), words)
+    elif isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
+        if len(expected) != len(got):
+            yield f"{place}: expected {len(expected)} of them, {words}, got {len(got)}"
+        for at, (one, other) in enumerate(zip(expected, got, strict=False)):
+            yield from _unequal(f"{place}[{at}]", ".", one, other, words)
+    elif (type(expected), expected) != (type(got), got):
+        yield f"{place}: expected {shown(expected)}, {words}, got {shown(got)}"
 
 
 def _eval(folder: Path, ranked: Sequence[Task]) -> Iterator[str]:
@@ -143,12 +149,12 @@ def _eval(folder: Path, ranked: Sequence[Task]) -> Iterator[str]:
     if not isinstance(value, dict):
         yield f"{card.EVAL}: expected keys and values, got {shown(value)}"
         return
-    for key in dict.fromkeys((*EVAL_KEYS, *value)):
-        entry = value.get(key)
-        if key not in EVAL_KEYS:
-            yield f"{card.EVAL}: expected the keys {', '.join(EVAL_KEYS)}, got {shown(key)} too"
-        elif key != "tasks" and (not isinstance(entry, str) or not entry.strip()):
-            yield f"{card.EVAL}: {key}: expected a text, got {shown(entry)}"
+    right = parse_yaml(card.eval_yaml(ranked), card.EVAL)
+    for key in dict.fromkeys((*right, *value)):
+        if key not in right:
+            yield f"{card.EVAL}: expected the keys {', '.join(right)}, got {shown(key)} too"
+        elif key != "tasks" and value.get(key) != right[key]:
+            yield f"{card.EVAL}: {key}: expected {shown(right[key])}, got {shown(value.get(key))}"
     listed = value.get("tasks")
     if not isinstance(listed, list) or not listed:
         yield f"{card.EVAL}: tasks: expected a list of tasks, got {shown(listed)}"
@@ -194,7 +200,12 @@ def _splits(folder: Path, found: Manifest, faults: list[str]) -> Iterator[Split]
     for config, parts in CONFIGS.items():
         for name in parts.splits:
             known = found.split(config, name)
-            split = replace(known_split(config, name), number=known.number, ids_sha256=known.ids_sha256)
+            split = replace(
+                known_split(config, name),
+                number=known.number,
+                ids_sha256=known.ids_sha256,
+                references_sha256=known.references_sha256,
+            )
             yield split
             path = folder / split.file
             if not path.is_file():
@@ -228,7 +239,7 @@ def _split(path: Path, split: Split) -> Iterator[str]:
 def _card(
     folder: Path, found: Manifest, ranked: Sequence[Task], published: Sequence[Table], splits: Sequence[Split]
 ) -> Iterator[str]:
-    """The card: its YAML, its tables line by line, its links, its example."""
+    """The card: its YAML, its text line by line, its links, its example."""
     path = folder / card.README
     if not path.is_file():
         return
@@ -248,13 +259,11 @@ def _card(
             yield from _front(head, card.front_matter(found.repo, splits), folder)
         except SgevalError as fault:
             yield str(fault)
-    lines = text.splitlines()
     if ranked:
-        for line in card.body(found.repo, ranked, published, splits).splitlines():
-            if line.startswith(("|", "#")) and line not in lines:
-                alike = [each for each in lines if each[:1] == line[:1] and len(each) < 2 * len(line)]
-                near = get_close_matches(line, alike[:SEEN_LINES], n=1, cutoff=0.5)
-                yield f"{card.README}: expected the line {shown(line, 200)}, got {shown(near[0], 200) if near else 'none'}"
+        lines = text[front.end() if front else 0 :].strip("\n").split("\n")
+        yield from _body(lines, card.body(found.repo, ranked, published, splits).strip("\n").split("\n"))
+    for tag in HTML.findall(text):
+        yield f"{card.README}: expected no HTML, got {shown(tag)}"
     for target in LINK.findall(text):
         if not target.startswith(("https://", "#")) and not _is_inside(folder, target):
             yield f"{card.README}: expected a link to a file of the bundle or to https://, got {shown(target)}"
@@ -268,6 +277,28 @@ def _card(
                     yield f"{card.README}: example of results: expected a task of the bundle, got {shown(entry.task_id)}"
         except SgevalError as fault:
             yield str(fault)
+
+
+def _body(lines: Sequence[str], expected: Sequence[str]) -> Iterator[str]:
+    """Lines of the card that are missing, changed or too many. After the last one a text of one's own may follow, without
+    tables and code, which would pass for those of the bundle."""
+    here = set(lines)
+    missing = [line for line in dict.fromkeys(expected) if line not in here]
+    for line in missing:
+        alike = [each for each in lines if each[:1] == line[:1] and len(each) < 2 * len(line)]
+        near = get_close_matches(line, alike[:SEEN_LINES], n=1, cutoff=0.5)
+        yield f"{card.README}: expected the line {shown(line, 200)}, got {shown(near[0], 200) if near else 'none'}"
+    if missing:
+        return
+    for line, right in zip(lines, expected, strict=False):
+        if line != right:
+            yield f"{card.README}: expected the line {shown(right, 200)} in its place, got {shown(line, 200)}"
+            return
+    if len(lines) < len(expected):
+        yield f"{card.README}: expected the line {shown(expected[len(lines)], 200)} at its end, got none"
+    for line in lines[len(expected) :]:
+        if "|" in line or FENCE.match(line):
+            yield f"{card.README}: expected no table and no code after the bundle's own, got {shown(line, 200)}"
 
 
 def _is_inside(folder: Path, target: str) -> bool:

@@ -23,6 +23,7 @@ class KnownSplit:
     split: str
     number: int | None
     ids_sha256: str | None
+    references_sha256: str | None = None
 
     @property
     def name(self) -> str:
@@ -85,11 +86,15 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _split(entry: Mapping[str, Any], place: str) -> KnownSplit:
-    found = KnownSplit(entry["config"], entry["split"], entry["number"], entry["ids_sha256"])
+    found = KnownSplit(
+        entry["config"], entry["split"], entry["number"], entry["ids_sha256"], entry.get("references_sha256")
+    )
     if found.config not in CONFIGS or found.split not in CONFIGS[found.config].splits:
         raise SgevalError(
             f"{place}: expected a config and split of the bundle, got {shown([found.config, found.split])}"
         )
+    if found.references_sha256 is not None:
+        _digest(found.references_sha256, place)
     if found.ids_sha256 is None and found.number is None:
         return found
     _digest(found.ids_sha256, place)

@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
 FOLDER = ".eval_results"
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+NO_ADDRESS = frozenset(" \"'<>\\^`{|}")
+"""Characters that an address has only when somebody means to leave it."""
 MOST = 1e9  # no score is beyond it; a stranger's number may be
 OPEN = ("weights", "act", "text", "image", "score", "vocab", "references", "objects")
 """Parts of a protocol that no setting says: they follow from the model and the data. A task may pin them."""
@@ -69,8 +73,9 @@ def entry_of(
     """A run's number in a task, for the Hub. The value is the number that `sgeval compare` and the report show; the notes
     hold the system's name, the split with its digest, the interval and the signature.
 
-    Raises `SgevalError` for a run of another metric, over other ids, of another protocol (with the part that differs), and
-    for a score that is withheld or undefined.
+    Raises `SgevalError` for a run of another metric, over other ids, of another protocol (with the part that differs), on
+    other references or with a vocabulary of its own (where the bundle was built with the data), and for a score that is
+    withheld or undefined.
     """
     from huggingface_hub import EvalResultEntry
 
@@ -85,6 +90,10 @@ def entry_of(
         )
     if words := _other_ids(comparison.units(run), bundle.ids(split)):
         raise SgevalError(f"{place}: expected the {split.number:,} ids of {split.name}, got others: {words}")
+    if split.references_sha256 is not None:
+        task = replace(task, pins={"references": split.references_sha256[:12], **task.pins})
+        if more := [name for name in run.inputs if name.startswith("vocabulary")]:
+            raise SgevalError(f"{place}: expected the vocabulary of the references, got the input {shown(more[0])}")
     if parts := differing(run, task, bundle.sgeval):
         words = "; ".join(f"{name}: expected {there or 'none'}, got {here or 'none'}" for name, there, here in parts)
         raise SgevalError(f"{place}: another protocol: {one_line(words)}")
@@ -209,6 +218,8 @@ def _date(value: str | None) -> str | None:
     if value is None:
         return None
     try:
+        if not DAY.fullmatch(value):
+            raise ValueError
         datetime.fromisoformat(value)
     except ValueError:
         raise SgevalError(f"date: expected a date as 2026-11-30, got {shown(value)}") from None
@@ -228,9 +239,9 @@ def _url(value: str | None, name: str | None) -> str | None:
         return None
     try:
         parts = urlsplit(value)
-        is_plain = parts.scheme == "https" and bool(parts.hostname) and not parts.username
+        is_plain = parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
     except ValueError:
         is_plain = False
-    if not is_plain or not value.isprintable() or " " in value:
+    if not is_plain or not value.isprintable() or NO_ADDRESS & {*value}:
         raise SgevalError(f"source_url: expected an address that begins with https://, got {shown(value)}")
     return value

@@ -12,10 +12,12 @@ from typing import Any
 from sgeval.bundle.contents import CONFIGS, OWN_LICENCE
 from sgeval.data import reading
 from sgeval.data.ids import ids_hash
+from sgeval.data.source import source_files
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
 from sgeval.formats import read_graphs
 from sgeval.progress import bar
+from sgeval.runs import describe_file
 from sgeval.situation import rows_of_graphs
 from sgeval.strict_json import read_rows
 
@@ -36,6 +38,8 @@ class Split:
     number: int | None
     """Ids, where the data was at hand when the bundle was built."""
     ids_sha256: str | None
+    references_sha256: str | None
+    """The digest that a run on the data has as that of its references."""
     ids: tuple[str, ...] | None
     licence: str
     load: str
@@ -68,6 +72,7 @@ def known_split(config: str, split: str) -> Split:
         None,
         None,
         None,
+        None,
         OWN_LICENCE if found.found is None else found.found.licence.words,
         load_words(config, split),
     )
@@ -79,16 +84,24 @@ def make_split(config: str, split: str, folder: Path | None) -> Split:
     Raises `SgevalError` where a folder does not hold the data set, or not this split of it.
     """
     found = CONFIGS[config]
-    if found.set is None:
+    if found.found is None:
+        files = [SCENES / "references.jsonl"]
         ids = tuple(graph["image_id"] for graph in read_graphs(SCENES / "references.jsonl"))
     elif folder is not None:
-        records = reading.read(found.set, folder, found.reader, split)
-        ids = tuple(dict.fromkeys(_ids(found.set, bar(records, f"{config} {split}", "record"))))
+        records = reading.read(found.found.name, folder, found.reader, split)
+        files = source_files(folder, found.form, found.found.kind)
+        ids = tuple(dict.fromkeys(_ids(found.found.name, bar(records, f"{config} {split}", "record"))))
     else:
         return known_split(config, split)
     if not ids:
         raise SgevalError(f"{config}: expected records of the split {split} in {folder}, got none")
-    return replace(known_split(config, split), number=len(set(ids)), ids_sha256=digest(ids), ids=ids)
+    return replace(
+        known_split(config, split),
+        number=len(set(ids)),
+        ids_sha256=digest(ids),
+        references_sha256=describe_file(folder or SCENES, files)["sha256"],
+        ids=ids,
+    )
 
 
 def _ids(name: str, records: Iterable[Any]) -> Iterable[str]:

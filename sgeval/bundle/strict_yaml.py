@@ -1,5 +1,7 @@
 """YAML as a careful reader takes it: plain values, each key once, no aliases, no tags, nothing endless."""
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +14,50 @@ MAX_BYTES = 4 * 1024**2
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses aliases (a few lines of them make billions of values) and doubled keys; dates stay texts."""
+    """Refuses aliases (a few lines of them make billions of values), tags, doubled keys and numbers that are not finite;
+    dates and times stay texts."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
             raise SgevalError("expected plain values, got an alias (*)")
+        if getattr(event, "tag", None) is not None:
+            raise yaml.MarkedYAMLError(problem=f"the tag {shown(event.tag)}", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for at, key in enumerate(keys):
+        seen: set[str] = set()
+        for part, _ in node.value:
+            key = self.construct_object(part, deep=True)
             if not isinstance(key, str):
                 raise SgevalError(f"expected texts as keys, got {shown(key)}")
-            if key in keys[:at]:
+            if key in seen:
                 raise SgevalError(f"expected each key once, got the key {shown(key)} twice")
+            seen.add(key)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_float(self, node: Any) -> float:
+        value = super().construct_yaml_float(node)
+        if not math.isfinite(value):
+            raise SgevalError(f"expected finite numbers, got {shown(node.value)}")
+        return value
+
+
+TAG = "tag:yaml.org,2002:"
+NUMBERS = {
+    "int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)",
+    "float": r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)",
+}
+"""How numbers are written; 1:30 is a text."""
+PLAIN = {f"{TAG}{name}" for name in ("bool", "null")}
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in rules if not tag.endswith((":timestamp", ":merge"))]
+    first: [(tag, pattern) for tag, pattern in rules if tag in PLAIN]
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+for _name, _pattern in NUMBERS.items():
+    _Loader.add_implicit_resolver(f"{TAG}{_name}", re.compile(rf"(?:{_pattern})\Z"), list("-+.0123456789"))
+_Loader.add_constructor(f"{TAG}float", _Loader.construct_yaml_float)
 
 
 def parse_yaml(text: str, place: str) -> Any:
@@ -53,7 +78,7 @@ def parse_yaml(text: str, place: str) -> Any:
         raise SgevalError(f"{place}: {fault}") from None
     except RecursionError:
         raise SgevalError(f"{place}: expected at most {MAX_DEPTH} levels of nesting, got many more") from None
-    except (yaml.YAMLError, ValueError) as fault:
+    except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as fault:
         mark = getattr(fault, "problem_mark", None)
         words = one_line(str(getattr(fault, "problem", None) or fault))
         line = f" (line {mark.line + 1})" if mark else ""

@@ -56,7 +56,7 @@ def build(
         folders[name] = folder
     splits = write(out, data=folders, repo=repo or REPOSITORY, overwrite=overwrite)
     if as_json:
-        keys = ("config", "split", "published", "number", "ids_sha256")
+        keys = ("config", "split", "published", "number", "ids_sha256", "references_sha256")
         print_json([{key: getattr(split, key) for key in keys} for split in splits])
     else:
         for split in splits:
