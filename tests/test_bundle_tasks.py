@@ -2,6 +2,7 @@
 protocol are those of the bundle that was built of the same folder."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 from data_kit import make_folder
