@@ -126,7 +126,12 @@ def _unequal(place: str, mark: str, expected: Any, got: Any, words: str) -> Iter
     """Where two values differ, part by part; what belongs together in a message stands behind `mark`."""
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         for name in dict.fromkeys((*expected, *got)):
-            yield from _unequal(f"{place}{mark}{one_line(name)}", ".", expected.get(name), got.get(name), words)
+            if name not in got:
+                yield f"{place}: expected {one_line(name)}, {words}, got none"
+            elif name not in expected:
+                yield f"{place}: expected no {one_line(name)}, {words}, got {shown(got[name])}"
+            else:
+                yield from _unequal(f"{place}{mark}{one_line(name)}", ".", expected[name], got[name], words)
     elif isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
         if len(expected) != len(got):
             yield f"{place}: expected {len(expected)} of them, {words}, got {len(got)}"
