@@ -188,6 +188,13 @@ class TestCheck:
             ("specs/psg_relclipscore.yaml", "negclip-b32", "clip-l14", "settings.model: expected"),
             ("specs/svg2_table2.yaml", "unit: percent", "unit: count", 'columns[0].unit: expected "percent"'),
             ("specs/paper1_table1.yaml", "key: mean_score", "key: theta", 'columns[0].key: expected "mean_score"'),
+            (
+                "specs/paper1_table1.yaml",
+                "limit: 10000",
+                "limit: 10000\n  seed: null",
+                "run: expected no seed, as published",
+            ),
+            ("specs/paper1_table1.yaml", "  limit: 10000\n", "", "run: expected limit, as published"),
             ("specs/paper1_table1.yaml", "limit: 10000", "limit: 10", "run.limit: expected 10000"),
             (
                 "specs/paper1_table1.yaml",

@@ -30,7 +30,7 @@ HTML = re.compile(r"<[A-Za-z!/?][^\n]{0,40}")
 FENCE = re.compile(r"[\s>*+-]*(?:```|~~~)")
 FRONT = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 EXAMPLE = re.compile(r"```yaml\n(.*?)\n```", re.DOTALL)
-SEEN_LINES = 1_000  # of a card, for the nearest one
+NEAR = 100  # lines of a card before and after the place of a missing one, for what stands there
 TASK_KEYS = ("id", "config", "split")
 PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
 
@@ -126,7 +126,12 @@ def _unequal(place: str, mark: str, expected: Any, got: Any, words: str) -> Iter
     """Where two values differ, part by part; what belongs together in a message stands behind `mark`."""
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         for name in dict.fromkeys((*expected, *got)):
-            yield from _unequal(f"{place}{mark}{one_line(name)}", ".", expected.get(name), got.get(name), words)
+            if name not in got:
+                yield f"{place}: expected {one_line(name)}, {words}, got none"
+            elif name not in expected:
+                yield f"{place}: expected no {one_line(name)}, {words}, got {shown(got[name])}"
+            else:
+                yield from _unequal(f"{place}{mark}{one_line(name)}", ".", expected[name], got[name], words)
     elif isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
         if len(expected) != len(got):
             yield f"{place}: expected {len(expected)} of them, {words}, got {len(got)}"
@@ -285,8 +290,9 @@ def _body(lines: Sequence[str], expected: Sequence[str]) -> Iterator[str]:
     here = set(lines)
     missing = [line for line in dict.fromkeys(expected) if line not in here]
     for line in missing:
-        alike = [each for each in lines if each[:1] == line[:1] and len(each) < 2 * len(line)]
-        near = get_close_matches(line, alike[:SEEN_LINES], n=1, cutoff=0.5)
+        around = lines[max(0, expected.index(line) - NEAR) :][: 2 * NEAR]
+        alike = [each for each in around if each[:1] == line[:1] and len(each) < 2 * len(line)]
+        near = get_close_matches(line, alike, n=1, cutoff=0.5)
         yield f"{card.README}: expected the line {shown(line, 200)}, got {shown(near[0], 200) if near else 'none'}"
     if missing:
         return
