@@ -354,3 +354,12 @@ class TestCheck:
         assert list(whole) == ["name", "description", "evaluation_framework", "tasks"]
         assert all(list(task) == ["id", "config", "split"] for task in whole["tasks"])
         assert len(whole["tasks"]) == len({task["id"] for task in whole["tasks"]}) == 9
+
+
+def test_other_numbers_than_published_are_told(tmp_path):
+    """Three of 2,186 pictures are not the test set of PSG, whatever their ids hash to."""
+    words = r"not the published splits: psg/test has 3 ids, 2,186 are published"
+    with pytest.warns(UserWarning, match=words):
+        build(tmp_path / "bundle", data={"psg": DATA / "psg"})
+    with pytest.warns(UserWarning, match=words):
+        assert check(tmp_path / "bundle") == []

@@ -287,6 +287,17 @@ class TestCommand:
         assert self.run(*folders, "--format", "latex", "--out", out).exit_code == 0
         assert out.read_text().startswith("% SSG role values: value, percent\n")
 
+    def test_the_ending_says_the_form(self, runs, tmp_path):
+        for name, start in (
+            ("t.csv", "metric,key,"),
+            ("t.json", "["),
+            ("t.tex", "% SSG"),
+            ("t.md", "### SSG"),
+            ("t", "### SSG"),
+        ):
+            assert self.run(runs[0].folder, "--out", tmp_path / name).exit_code == 0
+            assert (tmp_path / name).read_text().startswith(start)
+
     def test_refusal(self, runs, tmp_path):
         outcome = self.run(runs[0].folder, tmp_path / "none")
         assert outcome.exit_code == 2 and "expected a run folder" in outcome.stderr

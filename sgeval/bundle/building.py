@@ -19,7 +19,7 @@ from sgeval import __version__
 from sgeval.bundle.card import EVAL, README, card, eval_yaml
 from sgeval.bundle.contents import CONFIGS, REPOSITORY
 from sgeval.bundle.specs import SPECS, Table, Task, read_specs, shelf
-from sgeval.bundle.splits import Split, make_split
+from sgeval.bundle.splits import Split, make_split, warn_of_counts
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError, one_of, shown
 from sgeval.files import check_new_folder, give_name, make_folder
@@ -53,6 +53,7 @@ def build(
     splits = [
         make_split(config, split, places.get(config)) for config, found in CONFIGS.items() for split in found.splits
     ]
+    warn_of_counts(splits)
     make_folder(folder.absolute().parent)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".unfinished", dir=folder.absolute().parent))
     try:

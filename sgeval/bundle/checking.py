@@ -14,7 +14,7 @@ from sgeval.bundle.contents import CONFIGS, METRICS
 from sgeval.bundle.manifests import Manifest, read_manifest
 from sgeval.bundle.results import FOLDER, entries_of, read_entries
 from sgeval.bundle.specs import Table, Task, read_specs, tables, tasks
-from sgeval.bundle.splits import Split, digest, ids_of, known_split, row_of
+from sgeval.bundle.splits import Split, digest, ids_of, known_split, row_of, warn_of_counts
 from sgeval.bundle.strict_yaml import MAX_BYTES, parse_yaml, read_yaml
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.hub import path as module_path
@@ -60,6 +60,7 @@ def check(folder: str | Path) -> list[str]:
     faults += _eval(place, ranked)
     faults += _modules()
     splits = list(_splits(place, found, faults))
+    warn_of_counts(splits)
     faults += _card(place, found, ranked, published, splits)
     faults += _results(place)
     return list(dict.fromkeys(faults))

@@ -4,6 +4,7 @@ A result belongs to a split only when its run is over exactly these ids, whateve
 """
 
 import json
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from sgeval.data import reading
 from sgeval.data.ids import ids_hash
 from sgeval.data.source import source_files
 from sgeval.demo import SCENES
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, counted
 from sgeval.formats import read_graphs
 from sgeval.progress import bar
 from sgeval.runs import describe_file
@@ -53,6 +54,17 @@ class Split:
     def line(self) -> str:
         """The row of its file."""
         return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def warn_of_counts(splits: Iterable[Split]) -> None:
+    """Say which splits have another number of ids than was published: results over them are of these ids alone."""
+    other = [
+        f"{split.config}/{split.split} has {counted(split.number, 'id')}, {split.published:,} are published"
+        for split in splits
+        if split.number is not None and split.published is not None and split.number != split.published
+    ]
+    if other:
+        warnings.warn(f"not the published splits: {'; '.join(other)}", stacklevel=3)
 
 
 def digest(ids: Iterable[str]) -> str:

@@ -19,7 +19,10 @@ def compare(
         str | None, typer.Option(help="Name of the run that the others are compared with; the best by default.")
     ] = None,
     format: Annotated[str, typer.Option(help="table, markdown, csv, latex or json.")] = "table",
-    out: Annotated[Path | None, typer.Option(help="File to write, instead of the terminal.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write, instead of the terminal; its ending (.md, .csv, .tex, .json) says the form."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap and the test.")] = 0,
 ) -> None:
     """Compare systems on the same pictures or videos: scores with intervals, differences with a paired test.
@@ -34,14 +37,15 @@ def compare(
     from sgeval.comparison import compare
     from sgeval.errors import one_of
     from sgeval.files import atomic_write
-    from sgeval.report.tabular import WRITERS
+    from sgeval.report.tabular import SUFFIXES, WRITERS
     from sgeval.runs import read_run
 
     one_of("format", format, ("table", *WRITERS))
     found = compare([read_run(folder) for folder in runs], key or (), baseline, seed=seed)
     if out is not None:
+        form = SUFFIXES.get(out.suffix.lower(), "markdown") if format == "table" else format
         with atomic_write(out) as file:
-            file.write(WRITERS["markdown" if format == "table" else format](found))
+            file.write(WRITERS[form](found))
         say(f"Wrote {out}")
     elif format == "table":
         show_comparison(found)

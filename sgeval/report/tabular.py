@@ -242,3 +242,5 @@ WRITERS: Mapping[str, Callable[[Comparison], str]] = {
     "json": to_json,
 }
 """By name of the form."""
+SUFFIXES = {".md": "markdown", ".csv": "csv", ".tex": "latex", ".json": "json"}
+"""The form that a file's ending says."""
