@@ -227,7 +227,7 @@ def test_the_space_computes_its_examples():
     said, gold = one_a_line(space.SAID), one_a_line(space.GOLD)
     table, matches, result = space.score(said, gold, "wordnet", "exclusive")
     assert table[0] == ["object", "100.00", "50.00"] and table[3] == ["triplet", "50.00", "50.00"]
-    assert ["v1", "relation", "chasing", "identical", "0.50"] in matches and result["n_videos"] == 1
+    assert ["v1", "relation", "chasing", "chasing", "identical", "0.50"] in matches and result["n_videos"] == 1
     assert space.score(said, gold, "exact", "inclusive")[0][2] == ["relation", "100.00", "100.00"]  # [0, 6) of [0, 10)
     with pytest.raises(gradio.Error, match="predictions, line 1: expected JSON"):
         space.score("{", gold, "exact", "exclusive")

@@ -52,12 +52,12 @@ def score(said: str, gold: str, judge: str, end: str) -> tuple[Table, Table, dic
     except SgevalError as fault:
         raise gr.Error(str(fault), duration=None) from None
     table = [[kind, *(percent(result[f"{kind}_accuracy{ending}"]) for ending in ("", "_strict"))] for kind in KINDS]
-    labels = {(item["video_id"], item["kind"], item["index"]): item["label"] for item in result["items"]}
     matches = [
         [
             match["video_id"],
             match["kind"],
-            labels[match["video_id"], match["kind"], match["reference"]],
+            match["annotated"],
+            match["predicted"],
             match["category"] or f"unjudged: {match['reason']}",
             percent(match["tiou"]),
         ]
@@ -87,7 +87,7 @@ def build() -> Any:
             button = gr.Button("Score", variant="primary")
         table_box = gr.Dataframe(headers=["percent", "lenient", "strict"], label="Accuracies")
         matches_box = gr.Dataframe(
-            headers=["video", "kind", "annotated", "verdict", "tIoU"], label="What met", wrap=True
+            headers=["video", "kind", "annotated", "predicted", "verdict", "tIoU"], label="What met", wrap=True
         )
         with gr.Accordion("All keys", open=False):
             result_box = gr.JSON(label="Result")

@@ -137,7 +137,7 @@ def summarise(rows: Rows, options: Options, judge: str, signature: str, return_i
         result |= {
             "videos": [asdict(row) for row in rows.videos],
             "items": item_rows(rows, states, main),
-            "matches": [asdict(row) for row in rows.matches],
+            "matches": match_rows(rows),
             "slices": slices(rows, states, main),
         }
     return result
@@ -216,6 +216,19 @@ def label_pairs(rows: Rows) -> dict[tuple[str, str, str], Match]:
         two = labels[match.video_id, "prediction", match.kind, match.prediction]
         found.setdefault((match.kind, one, two), match)
     return found
+
+
+def match_rows(rows: Rows) -> list[dict[str, Any]]:
+    """Each pair of items that met, with both labels."""
+    labels = {(item.video_id, item.side, item.kind, item.index): item.label for item in rows.items}
+    return [
+        {
+            **asdict(row),
+            "annotated": labels[row.video_id, "reference", row.kind, row.reference],
+            "predicted": labels[row.video_id, "prediction", row.kind, row.prediction],
+        }
+        for row in rows.matches
+    ]
 
 
 def item_rows(rows: Rows, states: States, main: int) -> list[dict[str, Any]]:
