@@ -234,7 +234,6 @@ class TestCheck:
         (bundle / "specs/paper1_table6.yaml").unlink()
         (bundle / "more.txt").write_text("x")
         (bundle / "data/psg/test.jsonl").unlink()
-        (bundle / "link").symlink_to("/etc/passwd")
         (bundle / "eval.yaml").unlink()
         faults = faults_of(bundle)
         for words in (
@@ -242,7 +241,6 @@ class TestCheck:
             "specs/paper1_table6.yaml: expected the published table, found none",
             "more.txt: expected a file of manifest.json",
             "data/psg/test.jsonl: expected a file, found none",
-            "link: expected a regular file",
             "eval.yaml: expected a file, found none",
             "configs: psg: expected the file data/psg/test.jsonl, found none",
         ):
@@ -363,3 +361,15 @@ def test_other_numbers_than_published_are_told(tmp_path):
         build(tmp_path / "bundle", data={"psg": DATA / "psg"})
     with pytest.warns(UserWarning, match=words):
         assert check(tmp_path / "bundle") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "eval.yaml", "manifest.json", "specs/psg_theta.yaml", "data/psg/test.jsonl"]
+)
+def test_nothing_is_read_through_a_link(tmp_path, name):
+    copy = copy_of(tmp_path / "bundle")
+    secret = tmp_path / "secret"
+    secret.write_text("canary: root:x:0:0")
+    (copy / name).unlink()
+    (copy / name).symlink_to(secret)
+    assert check(copy) == [f"{name}: expected a regular file, got a link or something else"]

@@ -47,6 +47,8 @@ def check(folder: str | Path) -> list[str]:
     place = Path(folder)
     if not place.is_dir():
         raise SgevalError(f"{one_line(str(place))}: expected the folder of a bundle, found none")
+    if strange := list(_strange(place)):  # nothing is read through a link
+        return strange
     found = read_manifest(place)
     faults: list[str] = []
     if found.sgeval != __version__:
@@ -71,9 +73,6 @@ def _files(folder: Path, found: Manifest) -> Iterator[str]:
     here = files_of(folder)
     for name in here:
         path = folder / name
-        if path.is_symlink() or not path.is_file():
-            yield f"{one_line(name)}: expected a regular file, got a link or something else"
-            continue
         if name not in found.files and not _is_free(name):
             yield f"{one_line(name)}: expected a file of {MANIFEST}, got one that is not in it"
         elif name in found.files and (got := file_digest(path)) != found.files[name]:
@@ -82,6 +81,13 @@ def _files(folder: Path, found: Manifest) -> Iterator[str]:
             yield from _machine_paths(name, path)
     for name in sorted({*found.files, card.README, card.EVAL} - {*here}):
         yield f"{one_line(name)}: expected a file, found none"
+
+
+def _strange(folder: Path) -> Iterator[str]:
+    """Links and what else is no regular file."""
+    for name in files_of(folder):
+        if (folder / name).is_symlink() or not (folder / name).is_file():
+            yield f"{one_line(name)}: expected a regular file, got a link or something else"
 
 
 def _is_free(name: str) -> bool:
