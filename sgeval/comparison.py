@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,16 +143,16 @@ def compare(
     names = numbered([run.name for run in runs])
     if baseline is not None:
         one_of("baseline", baseline, names)
-    samples = [run.sample() for run in runs]
     keys = tuple(dict.fromkeys(keys)) or (runs[0].headline,)
     for key in keys:
-        one_of("key", key, dict.fromkeys(name for sample in samples for name in _scores(sample)))
-        for run, sample in zip(runs, samples, strict=True):
-            check_score(run, key, sample)
-    told = _against(runs, names, samples, keys, baseline, (replicates, flips, seed))
+        one_of("key", key, dict.fromkeys(name for run in runs for name in _scores(run.sample)))
+        for run in runs:
+            check_score(run, key)
+    together = group_runs(runs, keys)
+    told = _against(together, runs, names, keys, baseline, (replicates, flips, seed))
     groups = []
-    for members in group_runs(runs, keys):
-        lines = {key: _lines(members, runs, names, samples, key, told, (replicates, seed)) for key in keys}
+    for members in together:
+        lines = {key: _lines(members, runs, names, key, told, (replicates, seed)) for key in keys}
         groups.append(
             Group(
                 tuple(runs[at] for at in members),
@@ -192,7 +192,7 @@ def group_runs(runs: Sequence[Run], keys: Sequence[str] = ()) -> list[list[int]]
 def protocol(run: Run, keys: Sequence[str] = ()) -> dict[str, str]:
     """What has to be equal for scores to be comparable: the parts of the signature that move them (the headline, or those
     under `keys`), how many cases were left out, the references, and the objects where a metric depends on their number."""
-    parts = parts_of(_signature(run))
+    parts = parts_of(run.signature)
     for part, counts in POLICIES.items():
         value = parts.pop(part, None)
         n_met = sum(int(run.result.get(count) or 0) for count in counts)
@@ -250,10 +250,6 @@ def differing(one: Run, other: Run, keys: Sequence[str] = ()) -> tuple[tuple[str
     return tuple(pair for pair in pairs if pair[1] != pair[2])
 
 
-def _signature(run: Run) -> str:
-    return str(run.result.get("signature", ""))
-
-
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
@@ -263,7 +259,16 @@ def units(run: Run) -> frozenset[str]:
     for table, name in (("images", "image_id"), ("videos", "video_id")):
         if rows := getattr(run.rows, table, ()):
             return frozenset(getattr(row, name) for row in rows)
-    return frozenset(run.sample().units)
+    return frozenset(run.sample.units)
+
+
+def first_ids(ids: Collection[str]) -> str:
+    """The first of some ids, as an error message shows them.
+
+    >>> first_ids({"b", "a"}), first_ids("dcba")
+    ('"a", "b"', '"a", "b", "c", …')
+    """
+    return ", ".join(map(shown, sorted(ids)[:SHOWN_IDS])) + (", …" if len(ids) > SHOWN_IDS else "")
 
 
 def _check_units(runs: Sequence[Run]) -> int:
@@ -274,22 +279,17 @@ def _check_units(runs: Sequence[Run]) -> int:
         if first == here:
             continue
         sides = ((runs[0].name, first - here), (run.name, here - first))
-        words = [
-            f"{len(only)} only in {shown(name)} ({', '.join(shown(unit) for unit in sorted(only)[:SHOWN_IDS])}"
-            f"{', …' if len(only) > SHOWN_IDS else ''})"
-            for name, only in sides
-            if only
-        ]
+        words = [f"{len(only)} only in {shown(name)} ({first_ids(only)})" for name, only in sides if only]
         raise SgevalError(f"compare: expected runs on the same pictures or videos, got {' and '.join(words)}")
     return len(first)
 
 
-def check_score(run: Run, key: str, sample: Sample | None = None) -> None:
+def check_score(run: Run, key: str) -> None:
     """Refuse a run whose result is not what its rows give: `results.json` is a text that anyone may edit."""
     value = _value(run, key)
     if value is None:
         return
-    found = (sample or run.sample()).score(key)
+    found = run.sample.score(key)
     if found is None or not math.isclose(value, found, rel_tol=1e-9, abs_tol=1e-9):
         made = "none" if found is None else f"{found:.6g}"
         raise SgevalError(
@@ -307,9 +307,9 @@ Told = dict[tuple[str, int], Against]
 
 
 def _against(
+    groups: Sequence[Sequence[int]],
     runs: Sequence[Run],
     names: Sequence[str],
-    samples: Sequence[Sample],
     keys: Sequence[str],
     baseline: str | None,
     draws: Draws,
@@ -317,7 +317,7 @@ def _against(
     """By key and position of a run, how it stands to the one that its group is compared with."""
     replicates, flips, seed = draws
     found: dict[tuple[str, int], tuple[str, Paired]] = {}
-    for members in group_runs(runs, keys):
+    for members in groups:
         with_score = [at for at in members if _value(runs[at], keys[0]) is not None]
         if not with_score:
             continue
@@ -326,7 +326,7 @@ def _against(
         for at in members:
             known = [key for key in keys if all(_value(runs[side], key) is not None for side in (at, base))]
             if at != base:
-                each = paired(samples[at], samples[base], known, replicates, flips, seed)
+                each = paired(runs[at].sample, runs[base].sample, known, replicates, flips, seed)
                 found |= {(key, at): (names[base], each[key]) for key in known}
     adjusted = holm([pair.p_value for _, pair in found.values()])
     return {
@@ -339,7 +339,6 @@ def _lines(
     members: Sequence[int],
     runs: Sequence[Run],
     names: Sequence[str],
-    samples: Sequence[Sample],
     key: str,
     told: Told,
     draws: tuple[int, int],
@@ -350,7 +349,7 @@ def _lines(
         Line(
             names[at],
             value,
-            _interval(runs[at], samples[at], key, draws),
+            _interval(runs[at], key, draws),
             1 + sum(other > value + NOISE for other in known) if value is not None and len(members) > 1 else None,
             told.get((key, at)),
         )
@@ -364,8 +363,9 @@ def _value(run: Run, key: str) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _interval(run: Run, sample: Sample, key: str, draws: tuple[int, int]) -> Interval:
+def _interval(run: Run, key: str, draws: tuple[int, int]) -> Interval:
     """The run's own interval; one made here where it has none."""
+    sample = run.sample
     ends = {end: _value(run, f"{key}_{end}") for end in ENDS}
     if f"{key}_low" in run.result or _value(run, key) is None:
         return Interval(**ends)

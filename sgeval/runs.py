@@ -11,7 +11,7 @@ import json
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
@@ -134,8 +134,14 @@ class Run:
         """The key of the headline."""
         return self.form.headline
 
+    @property
+    def signature(self) -> str:
+        """The line of all that moved the numbers; empty where the result has none."""
+        return str(self.result.get("signature", ""))
+
+    @cached_property
     def sample(self) -> Sample:
-        """What the scores are made of, picture by picture or video by video."""
+        """What the scores are made of, picture by picture or video by video; worked out once."""
         return self.form.sample(self.rows, self.options)
 
     @property

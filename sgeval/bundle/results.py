@@ -51,7 +51,7 @@ def differing(run: Run, task: Task, version: str) -> list[tuple[str, str, str]]:
     settings nor the pins of the task say. `version` is the one of sgeval that the bundle was made with.
     """
     here = comparison.protocol(run, (task.key,))
-    idle = {name for name in parts_of(str(run.result.get("signature", ""))) if name not in here}
+    idle = {name for name in parts_of(run.signature) if name not in here}
     asked = comparison.name_own_template(task.metric, {**task.protocol(), "version": version})
     there = {name: value for name, value in asked.items() if name not in idle}
     names = [name for name in dict.fromkeys((*there, *here)) if name in there or name not in OPEN]
@@ -121,8 +121,7 @@ def _other_ids(here: frozenset[str], there: frozenset[str]) -> str:
     words = []
     for what, ids in (("missing", there - here), ("unknown", here - there)):
         if ids:
-            some = ", ".join(map(shown, sorted(ids)[: comparison.SHOWN_IDS]))
-            words.append(f"{len(ids):,} {what} ({some}{', …' if len(ids) > comparison.SHOWN_IDS else ''})")
+            words.append(f"{len(ids):,} {what} ({comparison.first_ids(ids)})")
     return " and ".join(words)
 
 

@@ -72,13 +72,6 @@ def facts_text(found: DataSet) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def repository_card(found: DataSet, intro: str) -> str:
-    """The card that lies beside a builder."""
-    first = found.default_config
-    front = _front(found, {first: found.configs[first], PAIRS: found.configs[first]})
-    return f"---\n{front}---\n\n# {found.title}\n\n{intro.strip()}\n\n{facts_text(found)}"
-
-
 def _front(found: DataSet, configs: Mapping[str, Sequence[str]], more: Mapping[str, Any] | None = None) -> str:
     """The YAML of a card: the splits of each config, whose files lie in a folder of its name. The first is the default."""
     files = {

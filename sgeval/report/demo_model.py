@@ -41,7 +41,7 @@ class DemoWarning:
 
 def is_demo(run: Run) -> bool:
     """Whether the run was scored with the demo model."""
-    return parts_of(str(run.result.get("signature", ""))).get("model") == "demo"
+    return parts_of(run.signature).get("model") == "demo"
 
 
 def demo_warning(run: Run) -> DemoWarning | None:

@@ -109,18 +109,18 @@ def _listed(counts: Mapping[str, int], meanings: Mapping[str, str]) -> str:
     return ": " + ", ".join(parts) if parts else ""
 
 
-def why_no_interval(run: Run) -> str:
-    """Why a score has no interval."""
+def why_no_interval(run: Run, n_pictures: int) -> str:
+    """Why a score over so many pictures has no interval."""
     if not run.options.bootstrap:
         return "No interval: the run was made without bootstrap."
-    if number(run.result.get("n_scored_images")) == 1:
+    if n_pictures == 1:
         return "No interval: one picture is too few."
     return "No interval: the pictures show no spread."
 
 
 def first_only(run: Run) -> str:
     """For a run with `limit`: what it stopped after, in words. Empty for any other."""
-    limit = parts_of(str(run.result.get("signature", ""))).get("limit") or str(run.inputs.get("limit") or "")
+    limit = parts_of(run.signature).get("limit") or str(run.inputs.get("limit") or "")
     if not limit.isdecimal():
         return ""
     kind = "reference" if getattr(run.rows, "with_references", True) else "prediction"

@@ -142,7 +142,7 @@ def render_ranking(
         "with_words": with_words,
         "kinds": kind_rows(ranked, names) if with_words else [],
         "differences": cards(ranked, names, images) if with_words else [],
-        "signatures": list(dict.fromkeys(str(run.result.get("signature", "")) for run in runs)),
+        "signatures": list(dict.fromkeys(run.signature for run in runs)),
     }
     return write_page("ranking.html", data, out)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sgeval.errors import counted
 from sgeval.report import words
+from sgeval.report.facts import why_no_interval
 from sgeval.report.heat import PREDICTED, heat_map, tally
 from sgeval.report.page import check_target, write_page
 from sgeval.report.tables import closing
@@ -134,20 +135,14 @@ def headline(run: Run) -> dict[str, str]:
     result = run.result
     ends = percent_interval(result.get("value_low"), result.get("value_high"))
     n_pictures, n_frames = int(result["n_pictures"]), int(result["n_frames"])
-    why = ""
-    if not ends:
-        why = "No interval: the pictures show no spread."
-        if not run.options.bootstrap:
-            why = "No interval: the run was made without bootstrap."
-        elif n_pictures == 1:
-            why = "No interval: one picture is too few."
+    why = "" if ends else why_no_interval(run, n_pictures)
     over = f"Over {counted(n_frames, 'frame')} in {counted(n_pictures, 'picture')}"
     return {"value": percent(result["value"]), "interval": ends, "no_interval": why, "over": f"{over}."}
 
 
 def first_only(run: Run) -> str:
     """For a run with `limit`: what it stopped after. Empty for any other."""
-    limit = parts_of(str(run.result.get("signature", ""))).get("limit", "")
+    limit = parts_of(run.signature).get("limit", "")
     return f"the frames of the first {counted(int(limit), 'picture')} only" if limit.isdecimal() else ""
 
 

@@ -105,7 +105,7 @@ def closing(run: Run, counts: words.Counts, listed: Sequence[tuple[str, str, str
         "zero": [row for row in rows if not row.n],
         "left_out": listed[:LEFT_OUT],
         "n_left_out": len(listed),
-        "signature": str(run.result.get("signature", "")),
+        "signature": run.signature,
         "inputs": input_rows(run.inputs),
         "versions": [(cut(name), cut(version)) for name, version in run.versions.items()],
     }
@@ -121,7 +121,9 @@ def headline(run: Run) -> dict[str, str]:
     return {
         "value": hundred(value),
         "interval": ends,
-        "no_interval": "" if ends or value is None else why_no_interval(run),
+        "no_interval": ""
+        if ends or value is None
+        else why_no_interval(run, n_images),
         "over": ", ".join(filter(None, (over, first_only(run)))) + ".",
         "why": why_nothing(run),
     }

@@ -121,7 +121,7 @@ def notes(found: Comparison) -> list[str]:
 
 def signatures(group: Group) -> list[str]:
     """The signatures of a group's runs, each once."""
-    return list(dict.fromkeys(one_line(str(run.result.get("signature", ""))) for run in group.runs))
+    return list(dict.fromkeys(one_line(run.signature) for run in group.runs))
 
 
 def to_markdown(found: Comparison) -> str:
@@ -209,7 +209,7 @@ def records(found: Comparison) -> Iterator[dict[str, Any]]:
                     "detectable": pair.detectable if pair else None,
                     "n_units": found.n_units,
                     "differs": "; ".join(f"{name}: {there} -> {here}" for name, there, here in group.differs),
-                    "signature": by_name[line.name].result.get("signature"),
+                    "signature": by_name[line.name].signature,
                 }
 
 
