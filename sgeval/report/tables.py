@@ -121,9 +121,7 @@ def headline(run: Run) -> dict[str, str]:
     return {
         "value": hundred(value),
         "interval": ends,
-        "no_interval": ""
-        if ends or value is None
-        else why_no_interval(run, n_images),
+        "no_interval": "" if ends or value is None else why_no_interval(run, n_images),
         "over": ", ".join(filter(None, (over, first_only(run)))) + ".",
         "why": why_nothing(run),
     }
