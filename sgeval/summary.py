@@ -1,9 +1,11 @@
 """From one value per image to what is reported: means, intervals, slices."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -230,8 +232,22 @@ def paired(
     >>> found.difference, found.p_value  # the two units that differ agree in sign in half of the flips
     (0.5, 0.5)
     """
-    units = tuple(sorted({*one.units, *other.units}))
-    pairs = {name: _pair(one, other, name, units) for name in names}
+    return paired_each({name: (one, other, name) for name in names}, replicates, flips, seed, level)
+
+
+Place = TypeVar("Place", bound=Hashable)
+
+
+def paired_each(
+    sides: Mapping[Place, tuple[Sample, Sample, str]],
+    replicates: int = REPLICATES,
+    flips: int = FLIPS,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[Place, Paired]:
+    """The same for many comparisons (one, other, score) over the same units at once: all share the draws and the flips."""
+    units = tuple(sorted({unit for one, other, _ in sides.values() for unit in (*one.units, *other.units)}))
+    pairs = {place: _pair(one, other, name, units) for place, (one, other, name) in sides.items()}
     if not pairs:
         return {}
     columns = np.concatenate(list(pairs.values()), axis=1)
@@ -239,8 +255,8 @@ def paired(
     p_values = _flip_tests(pairs, flips, seed)
     ends = np.cumsum([pair.shape[1] for pair in pairs.values()])
     return {
-        name: _paired(pair, sums[:, end - pair.shape[1] : end], one.scale, p_values[name], level)
-        for (name, pair), end in zip(pairs.items(), ends, strict=True)
+        place: _paired(pair, sums[:, end - pair.shape[1] : end], sides[place][0].scale, p_values[place], level)
+        for (place, pair), end in zip(pairs.items(), ends, strict=True)
     }
 
 
@@ -290,21 +306,29 @@ def _paired(columns: Floats, sums: Floats, scale: float, p_value: float, level: 
     return Paired(scale * seen, Interval(*ends), p_value, detectable)
 
 
-def _flip_tests(pairs: Mapping[str, Floats], flips: int, seed: int) -> dict[str, float]:
+def _flip_tests(pairs: Mapping[Place, Floats], flips: int, seed: int) -> dict[Place, float]:
     """The p-value of each score. Where few units differ all their exchanges are tried, else `flips` that are drawn."""
-    found, drawn = {}, {}
-    for name, pair in pairs.items():
+    found: dict[Place, float] = {}
+    drawn: dict[Place, Floats] = {}
+    for place, pair in pairs.items():
         change = np.roll(pair, pair.shape[1] // 2, axis=1) - pair
         differ = change.any(axis=1)
         if differ.sum() <= EXACT:
             n = int(differ.sum())
             every = np.unpackbits(np.arange(2**n, dtype=">u2").view(np.uint8).reshape(-1, 2), axis=1)[:, 16 - n :]
-            found[name] = float(_beyond(pair, every @ change[differ])) / 2**n
+            found[place] = float(_beyond(pair, every @ change[differ])) / 2**n
         else:
-            drawn[name] = (change, 1)  # what was seen is one of the flips
-    for marks in _flips(len(next(iter(pairs.values()))), flips, seed) if drawn else ():
-        drawn = {name: (change, n + _beyond(pairs[name], marks @ change)) for name, (change, n) in drawn.items()}
-    return found | {name: n / (flips + 1) for name, (_, n) in drawn.items()}
+            drawn[place] = change
+    if not drawn:
+        return found
+    changes = np.concatenate(list(drawn.values()), axis=1)
+    ends = np.cumsum([change.shape[1] for change in drawn.values()])
+    beyond = Counter(drawn.keys())  # what was seen is one of the flips
+    for marks in _flips(len(changes), flips, seed):
+        moved = marks @ changes
+        for (place, change), end in zip(drawn.items(), ends, strict=True):
+            beyond[place] += _beyond(pairs[place], moved[:, end - change.shape[1] : end])
+    return {place: found[place] if place in found else beyond[place] / (flips + 1) for place in pairs}
 
 
 def _beyond(pair: Floats, moved: Floats) -> int:
@@ -316,12 +340,15 @@ def _beyond(pair: Floats, moved: Floats) -> int:
 
 
 def _flips(n: int, flips: int, seed: int) -> Iterator[Floats]:
-    """Marks, 1 where a unit is exchanged, a row a flip, `BLOCK` rows at a time."""
-    for block, start in enumerate(range(0, flips, BLOCK)):
-        rng = np.random.default_rng([seed, block])
-        drawn = np.frombuffer(rng.bytes(BLOCK * -(-n // 8)), dtype=np.uint8).reshape(BLOCK, -1)
-        marks = np.unpackbits(drawn, axis=1, count=n)
-        yield marks[: flips - start].astype(np.float64)
+    """Marks, 1 where a unit is exchanged, a row a flip, some blocks of `BLOCK` rows at a time."""
+    blocks = range(-(-flips // BLOCK))
+    step = max(1, CHUNK // (BLOCK * max(n, 1)))
+    for first in range(0, len(blocks), step):
+        drawn = [
+            np.random.default_rng([seed, block]).bytes(BLOCK * -(-n // 8)) for block in blocks[first : first + step]
+        ]
+        marks = np.unpackbits(np.frombuffer(b"".join(drawn), np.uint8).reshape(len(drawn) * BLOCK, -1), axis=1, count=n)
+        yield marks[: flips - first * BLOCK].astype(np.float64)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

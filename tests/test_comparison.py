@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from sgeval import temporal
 from sgeval.cli.app import app
-from sgeval.comparison import compare, differing, group_runs, numbered
+from sgeval.comparison import compare, grouped, numbered
 from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError
+from sgeval.protocol import differing_parts, protocol
 from sgeval.report import render_ranking, tabular
 from sgeval.runs import Run, read_run, write_run
 from sgeval.situation import Options, score_rows
@@ -49,6 +50,14 @@ def moved(run, **parts):
     given = dict(part.split(":", 1) for part in run.result["signature"].split("|")) | parts
     line = "|".join(f"{name}:{value}" for name, value in given.items())
     return replace(run, result=run.result | {"signature": line})
+
+
+def group_runs(runs, keys=()):
+    return grouped([protocol(run, keys) for run in runs])
+
+
+def differing(one, other):
+    return differing_parts(protocol(one), protocol(other))
 
 
 class TestCompare:

@@ -20,6 +20,7 @@ from sgeval.bundle.splits import digest
 from sgeval.bundle.strict_yaml import parse_yaml
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write
+from sgeval.protocol import name_own_template, protocol
 from sgeval.report.text import NOTHING, cut, percent
 from sgeval.runs import Run
 from sgeval.signature import parts_of
@@ -47,12 +48,12 @@ def shown_score(run: Run, key: str) -> str:
 def differing(run: Run, task: Task, version: str) -> list[tuple[str, str, str]]:
     """Where a run's protocol is not that of the task: part, the task's value, the run's; empty where absent.
 
-    Parts that moved nothing in this run do not count (see `sgeval.comparison.protocol`), nor do those that neither the
+    Parts that moved nothing in this run do not count (see `sgeval.protocol.protocol`), nor do those that neither the
     settings nor the pins of the task say. `version` is the one of sgeval that the bundle was made with.
     """
-    here = comparison.protocol(run, (task.key,))
+    here = protocol(run, (task.key,))
     idle = {name for name in parts_of(run.signature) if name not in here}
-    asked = comparison.name_own_template(task.metric, {**task.protocol(), "version": version})
+    asked = name_own_template(task.metric, {**task.protocol(), "version": version})
     there = {name: value for name, value in asked.items() if name not in idle}
     names = [name for name in dict.fromkeys((*there, *here)) if name in there or name not in OPEN]
     pairs = ((name, there.get(name, ""), here.get(name, "")) for name in names)

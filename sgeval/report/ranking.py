@@ -119,7 +119,7 @@ def render_ranking(
     check_target(out)
     check_folder(images)
     found = compare(runs)
-    metric, first = runs[0].metric, best_first(found.groups[0])
+    metric, first = runs[0].metric, best_first(found.groups[0], runs)
     with_words = metric in OF_RELATIONS and len(first) > 1
     names = [cut(name) for name, _ in first]
     ranked = [run for _, run in first]
@@ -130,7 +130,7 @@ def render_ranking(
         "unit": found.unit,
         "n_units": found.n_units,
         "beside": list(BESIDE[metric]),
-        "tables": [table(found, group, links or {}) for group in found.groups],
+        "tables": [table(found, group, runs, links or {}) for group in found.groups],
         "n_systems": len(runs),
         "notes": notes(found),
         "warning": next(filter(None, map(demo_warning, runs)), None),
@@ -147,11 +147,11 @@ def render_ranking(
     return write_page("ranking.html", data, out)
 
 
-def best_first(group: Group) -> list[tuple[str, Run]]:
+def best_first(group: Group, runs: Sequence[Run]) -> list[tuple[str, Run]]:
     """Names and runs of a group in the order of the ranking."""
-    runs = dict(zip(group.names, group.runs, strict=True))
+    by_name = dict(zip(group.names, group.members, strict=True))
     lines = next(iter(group.lines.values()))
-    return [(line.name, runs[line.name]) for line in lines]
+    return [(line.name, runs[by_name[line.name]]) for line in lines]
 
 
 def why_no_score(run: Run) -> str:
@@ -161,7 +161,7 @@ def why_no_score(run: Run) -> str:
     return "" if run.metric == situation.KEY else why_nothing(run)
 
 
-def table(found: Comparison, group: Group, links: Mapping[str, str]) -> Table:
+def table(found: Comparison, group: Group, runs: Sequence[Run], links: Mapping[str, str]) -> Table:
     """A group as the page shows it. Bars of all groups have one scale."""
     (key,) = found.keys
     lines = [line for each in found.groups for line in each.lines[key]]
@@ -171,7 +171,7 @@ def table(found: Comparison, group: Group, links: Mapping[str, str]) -> Table:
         return None if value is None else round(min(max(100 * value / (longest or 1.0), 0.0), 100.0), 1)
 
     rows = []
-    for (name, run), line in zip(best_first(group), group.lines[key], strict=True):
+    for (name, run), line in zip(best_first(group, runs), group.lines[key], strict=True):
         rank, _, _, difference, p_value, detectable = cells(line, found.factor)
         rows.append(
             Row(

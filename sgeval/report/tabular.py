@@ -10,7 +10,6 @@ from typing import Any
 from sgeval.comparison import Comparison, Group, Line
 from sgeval.errors import counted, one_line
 from sgeval.report.text import NOTHING, cut, metric_name, number, percent
-from sgeval.runs import Run
 from sgeval.summary import Interval
 
 HEADINGS = ("#", "system", "score", "difference", "p", "detects")
@@ -121,7 +120,7 @@ def notes(found: Comparison) -> list[str]:
 
 def signatures(group: Group) -> list[str]:
     """The signatures of a group's runs, each once."""
-    return list(dict.fromkeys(one_line(run.signature) for run in group.runs))
+    return list(dict.fromkeys(one_line(run.signature) for run in group.systems))
 
 
 def to_markdown(found: Comparison) -> str:
@@ -187,7 +186,7 @@ def records(found: Comparison) -> Iterator[dict[str, Any]]:
     """One flat row a score and system, in full precision and the units of the result."""
     for key in found.keys:
         for place, group in enumerate(found.groups):
-            by_name: Mapping[str, Run] = dict(zip(group.names, group.runs, strict=True))
+            by_name = dict(zip(group.names, group.systems, strict=True))
             for line in group.lines[key]:
                 against = line.against
                 pair = against.found if against else None
