@@ -10,6 +10,7 @@ import typer
 
 from sgeval import __version__
 from sgeval.cli import flags, score
+from sgeval.cli.board import board_app
 from sgeval.cli.bundle import bundle_app
 from sgeval.cli.compare import compare
 from sgeval.cli.data import data_app
@@ -29,6 +30,7 @@ app.add_typer(score.app, name="score")
 app.add_typer(data_app, name="data")
 app.add_typer(judge_app, name="judge")
 app.add_typer(bundle_app, name="bundle")
+app.add_typer(board_app, name="board")
 app.command()(compare)
 
 

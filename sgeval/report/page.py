@@ -29,10 +29,14 @@ def check_target(out: Path) -> None:
 
 def write_page(template: str, data: Mapping[str, Any], out: Path) -> Path:
     """Render a template of this package into `out` and return it."""
-    html = _environment().get_template(template).render(data)
     with atomic_write(out) as file:
-        file.write(html)
+        file.write(rendered(template, data))
     return out
+
+
+def rendered(template: str, data: Mapping[str, Any]) -> str:
+    """The text of a template of this package."""
+    return _environment().get_template(template).render(data)
 
 
 @cache

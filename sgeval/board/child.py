@@ -1,0 +1,71 @@
+"""The process that reads one submission: `python -m sgeval.board.child JOB`.
+
+It limits itself before it looks at the file: memory, processor time, size of what it writes, no sockets, no programs. The
+answer is `answer.json`: `refused` (one line), or faults, counts and warnings; and, where it scored, how much of the
+references the submission repeats, with a run folder beside it.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+FORBIDDEN = (
+    "socket.connect",
+    "socket.bind",
+    "socket.getaddrinfo",
+    "socket.sendto",
+    "socket.sendmsg",
+    "os.system",
+    "subprocess.Popen",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "os.startfile",
+    "ctypes.dlopen.user",
+)
+LARGEST_OUTPUT = 512 * 1024**2
+
+
+def main() -> None:
+    """Do the job and write the answer."""
+    job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    from sgeval.board.settings import read_board
+
+    board = read_board(job["board"])
+    task = board.tasks[job["task"]]
+    _limit(board.limits.memory_mb, board.limits.seconds)
+    from sgeval.board.reading import answer_to
+    from sgeval.errors import SgevalError
+    from sgeval.files import atomic_write
+
+    out = Path(job["out"])
+    try:
+        answer: dict[str, Any] = answer_to(task, board.limits, Path(job["file"]), out, job["name"])
+    except SgevalError as fault:
+        answer = {"refused": str(fault)}
+    with atomic_write(out / "answer.json") as file:
+        json.dump(answer, file)
+
+
+def _limit(memory_mb: int, seconds: int) -> None:
+    """Take from this process what reading and scoring a file does not need."""
+    import resource
+
+    for what, most in (
+        (resource.RLIMIT_DATA, memory_mb * 1024**2),
+        (resource.RLIMIT_CPU, seconds * 4),
+        (resource.RLIMIT_FSIZE, LARGEST_OUTPUT),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, _: Any) -> None:
+    if event in FORBIDDEN:
+        raise PermissionError(f"{event} is not for the scorer of a board")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The page of one submission: what it is, where it stands, why it is not ranked, and its report."""
+
+from sgeval.board.results import Entry, Results
+from sgeval.board.settings import Board
+from sgeval.board.standing import Standing
+from sgeval.errors import counted
+from sgeval.report.page import rendered
+from sgeval.report.text import NOTHING, cut, metric_name
+
+
+def submission_page(entry: Entry, board: Board, found: Standing, results: Results) -> str:
+    """The HTML of an entry's page; its report stands in a frame that runs nothing."""
+    task, about = board.tasks[entry.task], entry.about
+    row = found.find(entry.id)
+    assert row is not None
+    number, of = results.team_count(entry)
+    facts = [
+        ("Team", cut(about.team) or NOTHING),
+        ("Billions of parameters", f"{about.size:g}" if about.size else "not told"),
+        (
+            "Added",
+            f"{entry.date}, {'scored by the board' if entry.scored_here else 'a run added by the keeper of the board'}",
+        ),
+        ("Judge or scoring model", cut(entry.judge) or NOTHING),
+        ("Submissions of its team to this task", f"number {number} of {of}"),
+        ("Word for word as the references", NOTHING if entry.copied is None else f"{100 * entry.copied:.1f} %"),
+        *((key, f"{value:,.2f}") for key, value in zip(task.also, row.beside, strict=True) if value is not None),
+        ("Id", entry.id),
+    ]
+    if row.rank is None:
+        words = "It has no rank here."
+    else:
+        words = f"Rank {row.rank} of {counted(len(found.ranked), 'system')}."
+        words += " Others have the same score." if row.tie == "=" else ""
+        words += " A paired test does not tell it from the first." if row.tie == "≈" else ""
+        words += f" To the first: {row.behind}, p {row.p_value}." if row.behind != NOTHING else ""
+    data = {
+        "board": board.title,
+        "task": task.title,
+        "system": cut(about.system),
+        "metric": metric_name(entry.metric),
+        "score": NOTHING if row.score is None else f"{row.score:,.2f}",
+        "interval": row.interval,
+        "standing": words,
+        "differs": row.differs if row.rank is None else (),
+        "facts": facts,
+        "link": about.link,
+        "signature": entry.result["signature"],
+        "report": f"/submission/{entry.id}/report",
+    }
+    return rendered("submission.html", data)

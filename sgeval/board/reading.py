@@ -1,0 +1,137 @@
+"""What is done with a submission inside the child: checked, scored, and compared with the references."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sgeval import relclip, situation, temporal
+from sgeval.board.settings import Limits, Task
+from sgeval.check import check_file
+from sgeval.data.source import read_source
+from sgeval.errors import Fault, InvalidInput
+from sgeval.judges import make_judge
+from sgeval.limits import Limits as FileLimits
+from sgeval.phrases import canonical
+from sgeval.records import Object, SceneGraph, VideoGraph
+from sgeval.report import render_report
+from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
+from sgeval.validation import parse_graphs
+
+MOST_FAULTS = 1_000
+RUN, REPORT = "run", "report.html"
+
+
+def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | None) -> dict[str, Any]:
+    """Faults, counts and warnings of a submission. With a name and no fault `out/run` is its run folder with a report,
+    and `copied` says how much of the references it repeats. Raises `SgevalError` for what cannot be read at all."""
+    faults, counts, words = (_check_frames if task.metric == situation.KEY else _check_graphs)(task, limits, file)
+    told = [{"pointer": fault.pointer, "message": fault.message} for fault in faults[:MOST_FAULTS]]
+    answer = {"faults": told, "n_faults": len(faults), "counts": counts, "warnings": words[:MOST_FAULTS]}
+    if faults or name is None:
+        return answer
+    rows, gold = (read_source(path, _form(task, path, file), kind=task.kind) for path in (file, task.references))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were told by the check
+        scoring = _score(task, rows, gold)
+    folder = out / RUN
+    inputs = {"predictions": describe_file(file), "references": describe_file(task.references)}
+    write_run(folder, name, scoring, inputs)
+    run = read_run(folder)
+    render_report(run, folder / REPORT, task.images)
+    return {**answer, "copied": repeated(task, run, rows, gold)}
+
+
+def _form(task: Task, path: Path, file: Path) -> str:
+    """References are graphs; a submission may be answers of a model."""
+    return task.form if path == file else "sgeval"
+
+
+def _check_graphs(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
+    found = check_file(
+        file,
+        references=task.references,
+        format=task.form,
+        references_format="sgeval",
+        kind=task.kind,
+        limits=_file_limits(limits),
+    )
+    return found.faults, found.counts, found.warnings
+
+
+def _file_limits(limits: Limits) -> FileLimits:
+    return FileLimits(
+        bytes=limits.upload_bytes,
+        unpacked=limits.unpacked_bytes,
+        rows=limits.graphs,
+        relations=limits.relations,
+        all_relations=limits.relations,
+    )
+
+
+def _check_frames(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
+    """The same for rows of frames."""
+    rows = read_source(file, limits=_file_limits(limits))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            scoring = situation.score_rows(rows, read_source(task.references), task.options())
+        except InvalidInput as found:
+            return [_placed(text) for text in found.faults], {}, []
+    return [], {"rows": len(rows), "frames": len(scoring.rows.items)}, [str(each.message) for each in told]
+
+
+def _placed(text: str) -> Fault:
+    """The fault of a text that begins with its place."""
+    found = re.match(r"predictions((?:\[\d+\]|\.[a-z_]+)+): ", text)
+    if isinstance(text, Fault) or found is None:
+        return text if isinstance(text, Fault) else Fault(text)
+    steps = re.findall(r"\[(\d+)\]|\.([a-z_]+)", found[1])
+    return Fault(text, tuple(int(number) if number else name for number, name in steps), text[found.end() :])
+
+
+def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:
+    options = task.options()
+    if task.metric == situation.KEY:
+        return situation.score_rows(rows, gold, options)
+    if task.metric == temporal.KEY:
+        return temporal.score(rows, gold, judge=make_judge(task.judge), options=options)
+    return relclip.score(rows, images=task.images, references=gold, options=options, **task.setup())
+
+
+def repeated(task: Task, run: Run, rows: Sequence[Any], gold: Sequence[Any]) -> float:
+    """The share of the references' statements that a submission makes word for word: role values, or relations between
+    the same objects, in videos at the same times. 0–1; 0 where the references say nothing."""
+    if task.metric == situation.KEY:
+        return float(run.result["per_role_value_all"] or 0.0) / 100
+    said = {graph.key: graph for graph in _graphs(task, rows)}
+    n, n_repeated = 0, 0
+    for graph in _graphs(task, gold):
+        truth = _statements(graph, graph)
+        n += len(truth)
+        n_repeated += len(truth & _statements(said[graph.key], graph)) if graph.key in said else 0
+    return n_repeated / n if n else 0.0
+
+
+def _graphs(task: Task, rows: Sequence[Any]) -> Sequence[Any]:
+    return parse_graphs(rows, kind=task.kind).graphs
+
+
+def _statements(graph: SceneGraph | VideoGraph, reference: SceneGraph | VideoGraph) -> set[tuple[Any, ...]]:
+    """Subject, predicate, object and times of relations. Objects are known by their boxes, else by their ids."""
+    by_box = {_box(item): item.id for item in reference.objects if item.bbox}
+    own = {item.id: by_box.get(_box(item), -2) if item.bbox else item.id for item in graph.objects}
+    return {
+        (
+            own.get(relation.subject_id, relation.subject_id),
+            canonical(relation.predicate),
+            own.get(relation.object_id, relation.object_id),
+            tuple((round(start, 2), round(end, 2)) for start, end in relation.spans or ()),
+        )
+        for relation in graph.relations
+    }
+
+
+def _box(item: Object) -> tuple[int, ...]:
+    return tuple(round(side) for side in item.bbox or ())

@@ -1,0 +1,350 @@
+"""Results of a board: a folder that is only ever added to.
+
+`<task>/<id>/entry.json` holds what the tables need, `run/` the run folder, `report.html` its page. The id is the time and
+a digest of the run, so that names sort by time and nothing of a stranger's stands in them. An entry takes its name when
+it is whole, and no call here changes or removes one.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgeval import strict_json
+from sgeval.board.settings import Task
+from sgeval.bundle import specs
+from sgeval.bundle.results import NO_ADDRESS, differing
+from sgeval.comparison import Contender, check_score, first_ids
+from sgeval.errors import SgevalError, one_line, shown
+from sgeval.files import atomic_write, make_folder
+from sgeval.report import render_report
+from sgeval.runs import RESULTS, Run, describe_file, read_run
+from sgeval.signature import parts_of
+from sgeval.summary import Sample
+
+ENTRY, RUN, REPORT = "entry.json", "run", "report.html"
+FORMAT = 1
+ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
+MOST_WORDS = 80
+MOST_LINK = 300
+LARGEST_SIZE = 100_000.0
+COPIED = 0.99
+"""The share of the references that a submission may repeat word for word; one that repeats more is shown apart."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is told of a system by whoever submits it."""
+
+    system: str
+    team: str = ""
+    link: str = ""
+    """Its page: an address that begins with https://."""
+    size: float | None = None
+    """Billions of parameters."""
+
+    @classmethod
+    def checked(cls, system: Any, team: Any = "", link: Any = "", size: Any = None) -> "About":
+        """The same from what was typed. Raises `SgevalError` for what is no name, no address or no size.
+
+        >>> About.checked(" My model ", size=7)
+        About(system='My model', team='', link='', size=7.0)
+        >>> About.checked("m", link="javascript:alert(1)")
+        Traceback (most recent call last):
+        ...
+        sgeval.errors.SgevalError: link: expected an address that begins with https://, got "javascript:alert(1)"
+        """
+        named = _words(system, "system")
+        if not any(char.isalnum() for char in named):
+            raise SgevalError(f"system: expected a name with a letter or a digit, got {shown(named)}")
+        return cls(named, _words(team, "team"), _link(link), _size(size))
+
+
+def _words(value: Any, name: str) -> str:
+    text = "" if value is None else value
+    if not isinstance(text, str) or len(text.strip()) > MOST_WORDS or not text.strip().isprintable():
+        raise SgevalError(f"{name}: expected at most {MOST_WORDS} characters in one line, got {shown(value)}")
+    return text.strip()
+
+
+def _link(value: Any) -> str:
+    text = "" if value is None else value
+    ok = isinstance(text, str) and len(text) <= MOST_LINK and text.isascii() and text.isprintable()
+    if ok and not text.strip():
+        return ""
+    if (
+        not ok
+        or not re.fullmatch(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/.*)?", text.strip(), re.I)
+        or NO_ADDRESS & {*text}
+    ):
+        raise SgevalError(f"link: expected an address that begins with https://, got {shown(value)}")
+    return str(text).strip()
+
+
+def _size(value: Any) -> float | None:
+    if value is None or value == "" or value == 0:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST_SIZE:
+        raise SgevalError(f"size: expected billions of parameters, above 0, got {shown(value)}")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One result, as far as tables need it."""
+
+    id: str
+    task: str
+    about: About
+    metric: str
+    result: Mapping[str, Any]
+    """The flat result: numbers, counts, signature."""
+    sample: Sample
+    """Of the ranked number, over all units."""
+    protocol: Mapping[str, str]
+    differs: tuple[tuple[str, str, str], ...]
+    """Where its protocol is not the task's: part, the task's value, its own. Empty for one that may be ranked."""
+    copied: float | None
+    """The share of the references that it repeats word for word; `None` where nobody looked."""
+    scored_here: bool
+    """Whether the board scored it, or its keeper added a run."""
+
+    @property
+    def date(self) -> str:
+        """The day it was added."""
+        return f"{self.id[:4]}-{self.id[4:6]}-{self.id[6:8]}"
+
+    @property
+    def judge(self) -> str:
+        """The judge of labels or the model that scores; empty where the metric has neither."""
+        parts = parts_of(str(self.result["signature"]))
+        return parts.get("judge") or parts.get("model") or ""
+
+    @property
+    def contender(self) -> Contender:
+        """As a comparison sees it. One that repeats the references measures something else, and says so."""
+        protocol = dict(self.protocol)
+        if self.repeats_references:
+            protocol["copied"] = "repeats the references"
+        return Contender(
+            self.about.system, self.metric, self.result, self.sample, protocol, frozenset(self.sample.units)
+        )
+
+    @property
+    def repeats_references(self) -> bool:
+        """Whether it says what the references say, word for word."""
+        return self.copied is not None and self.copied >= COPIED
+
+
+def make_entry(
+    run: Run,
+    task: Task,
+    about: About,
+    *,
+    copied: float | None = None,
+    scored_here: bool = False,
+    now: datetime | None = None,
+) -> Entry:
+    """The entry of a run. Raises `SgevalError` for a run of another metric, on other references, over other pictures or
+    videos, without a number, or whose results are not what its rows give."""
+    place = one_line(run.name)
+    if run.metric != task.metric:
+        raise SgevalError(f"{place}: expected a run of {task.metric}, got one of {run.metric}")
+    known = task_references(task)
+    given = run.inputs.get("references")
+    if not isinstance(given, Mapping) or given.get("sha256") != known:
+        raise SgevalError(f"{place}: expected a run on the references of the task ({known[:12]}), got other ones")
+    check_score(run, task.key)
+    contender = Contender.of(run, (task.key,))
+    if contender.value(task.key) is None:
+        raise SgevalError(f"{place}: expected a number under {task.key}, got none; it is undefined or withheld")
+    asked = specs.Task(task.id, task.title, "", task.metric, task.key, "", "", task.settings, task.pins)
+    from sgeval import __version__
+
+    parts = tuple(differing(run, asked, __version__))
+    when = (now or datetime.now(timezone.utc)).strftime("%Y%m%d-%H%M%S")
+    told = json.dumps([task.id, about.system, about.team, run.signature, describe_run(run)])
+    name = f"{when}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+    flat = {
+        key: value for key, value in run.result.items() if value is None or isinstance(value, (bool, int, float, str))
+    }
+    sample = _over_all(contender, task.key)
+    return Entry(name, task.id, about, run.metric, flat, sample, contender.protocol, parts, copied, scored_here)
+
+
+def describe_run(run: Run) -> str:
+    """A digest of a run's results."""
+    return describe_file(run.folder / RESULTS)["sha256"]
+
+
+def task_references(task: Task) -> str:
+    """The digest of a task's references, as runs name them."""
+    return describe_file(task.references)["sha256"]
+
+
+def _over_all(system: Contender, key: str) -> Sample:
+    """What one score is made of, over all units: one that counts nothing has zeros."""
+    names = tuple(sorted(system.units | {*system.sample.units}))
+    place = {name: index for index, name in enumerate(names)}
+    at = np.array([place[unit] for unit in system.sample.units], dtype=np.int64)
+    ratios = {}
+    for part in system.sample.parts(key):
+        columns = np.zeros((2, len(names)))
+        columns[:, at] = system.sample.ratios[part]
+        ratios[part] = (columns[0], columns[1])
+    means = {key: tuple(system.sample.parts(key))} if key in system.sample.means else {}
+    return Sample(names, ratios, means, system.sample.scale)
+
+
+class Results:
+    """A folder of results. `entries` are those that could be read; `faults` says of the others what is wrong."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.faults: list[str] = []
+        self._entries: dict[str, dict[str, Entry]] = {}
+        for path in sorted(self.folder.glob(f"*/*/{ENTRY}")):
+            try:
+                self._keep(_read(path))
+            except SgevalError as fault:
+                self.faults.append(one_line(str(fault)))
+
+    def _keep(self, entry: Entry) -> None:
+        self._entries.setdefault(entry.task, {})[entry.id] = entry
+
+    def entries(self, task: str) -> list[Entry]:
+        """The entries of a task, oldest first."""
+        return [entry for _, entry in sorted(self._entries.get(task, {}).items())]
+
+    def find(self, name: str) -> Entry | None:
+        """The entry of an id."""
+        return next((found[name] for found in self._entries.values() if name in found), None)
+
+    def place(self, entry: Entry) -> Path:
+        """The folder of an entry."""
+        return self.folder / entry.task / entry.id
+
+    def team_count(self, entry: Entry) -> tuple[int, int]:
+        """Which submission of its team to its task an entry is, and how many there are; best-of-many is seen so."""
+        team = entry.about.team or entry.about.system
+        alike = [each.id for each in self.entries(entry.task) if (each.about.team or each.about.system) == team]
+        return alike.index(entry.id) + 1 if entry.id in alike else len(alike) + 1, len(alike)
+
+    def add(self, entry: Entry, run: Path, images: Path | None = None) -> Path:
+        """Add an entry with its run folder, whose report is rendered where it has none; the entry's folder.
+
+        Of the run folder those files are copied that its results name. Raises `SgevalError` where an entry has the name,
+        or the task's entries are over other ids.
+        """
+        target = self.place(entry)
+        if target.exists() or self.find(entry.id):
+            raise SgevalError(f"results: expected a new entry, got {entry.id}, which is there")
+        self._check_units(entry)
+        make_folder(target.parent)
+        work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+        try:
+            read = read_run(run)
+            (work / RUN).mkdir()
+            for file in (RESULTS, *strict_json.read_file(read.folder / RESULTS)["files"]):
+                shutil.copyfile(read.folder / file, work / RUN / file, follow_symlinks=False)
+            if (read.folder / REPORT).is_file():
+                shutil.copyfile(read.folder / REPORT, work / REPORT, follow_symlinks=False)
+            else:
+                render_report(read, work / REPORT, images)
+            with atomic_write(work / ENTRY) as file:
+                file.write(_written(entry))
+            work.chmod(0o755)
+            work.rename(target)  # refused where another is in the way, unless that is an empty folder
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+        self._keep(entry)
+        return target
+
+    def _check_units(self, entry: Entry) -> None:
+        """Refuse an entry over other pictures or videos than those that are there."""
+        for other in self.entries(entry.task)[:1]:
+            there, here = ({*each.sample.units} for each in (other, entry))
+            for words, ids in (("missing", there - here), ("unknown", here - there)):
+                if ids:
+                    expected = f"expected the {len(there):,} ids of the task, got others"
+                    raise SgevalError(
+                        f"{one_line(entry.about.system)}: {expected}: {len(ids):,} {words} ({first_ids(ids)})"
+                    )
+
+
+def _written(entry: Entry) -> str:
+    sample = entry.sample
+    whole = {
+        "format": FORMAT,
+        "id": entry.id,
+        "task": entry.task,
+        "about": vars(entry.about),
+        "metric": entry.metric,
+        "result": dict(entry.result),
+        "protocol": dict(entry.protocol),
+        "differs": [list(part) for part in entry.differs],
+        "copied": entry.copied,
+        "scored_here": entry.scored_here,
+        "sample": {
+            "units": list(sample.units),
+            "ratios": {name: [side.tolist() for side in sides] for name, sides in sample.ratios.items()},
+            "means": {name: list(parts) for name, parts in sample.means.items()},
+            "scale": sample.scale,
+        },
+    }
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _read(path: Path) -> Entry:
+    """The entry of a file, which may have come from elsewhere."""
+    whole = strict_json.read_file(path)
+    place = f"{path.parent.parent.name}/{path.parent.name}/{path.name}"
+    try:
+        if whole["format"] != FORMAT:
+            raise SgevalError(f"{place}: expected format {FORMAT}, got {shown(whole['format'])}")
+        made = Entry(
+            str(whole["id"]),
+            str(whole["task"]),
+            About.checked(**whole["about"]),
+            str(whole["metric"]),
+            {str(name): _plain(value) for name, value in whole["result"].items()},
+            _sample(whole["sample"]),
+            {str(name): str(value) for name, value in whole["protocol"].items()},
+            tuple((str(part), str(there), str(here)) for part, there, here in whole["differs"]),
+            None if whole["copied"] is None else float(whole["copied"]),
+            bool(whole["scored_here"]),
+        )
+        str(made.result["signature"])
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        words = str(fault) if isinstance(fault, SgevalError) else f"{type(fault).__name__} {fault}"
+        raise SgevalError(f"{place}: expected an entry of a board, got another form ({words})") from None
+    if not ID.fullmatch(made.id) or (made.task, made.id) != (path.parent.parent.name, path.parent.name):
+        raise SgevalError(f"{place}: expected the entry that its folder is named after, got {shown(made.id)}")
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise SgevalError(f"expected a flat result, got {shown(value)}")
+    return value
+
+
+def _sample(given: Mapping[str, Any]) -> Sample:
+    names = tuple(map(str, given["units"]))
+    ratios = {}
+    for part, (above, below) in given["ratios"].items():
+        columns = np.array([above, below], dtype=np.float64)
+        if columns.shape != (2, len(names)):
+            raise SgevalError(f"expected {len(names)} units in {shown(part)}, got {columns.shape[1]}")
+        ratios[str(part)] = (columns[0], columns[1])
+    means = {str(name): tuple(map(str, parts)) for name, parts in given["means"].items()}
+    return Sample(names, ratios, means, float(given["scale"]))

@@ -1,0 +1,156 @@
+"""A submission, scored in a child process: nothing of a stranger's is read in the process that serves the board.
+
+The child (see `child`) gets a copy of the file, an empty working folder, no secrets and no network; its memory, time and
+files are limited. What it leaves is a run folder and an answer of a few lines.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sgeval import strict_json
+from sgeval.board.results import RUN, About, Entry, Results, make_entry
+from sgeval.board.settings import Board, Task
+from sgeval.errors import SgevalError, one_line, shown
+from sgeval.runs import read_run
+
+JOB, ANSWER, SUBMISSION = "job.json", "answer.json", "submission"
+ENDINGS = (".json", ".jsonl", ".ndjson", ".zip")
+KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
+"""All that a child is told of the environment: keys and tokens are not among it."""
+GRACE = 5  # seconds a child gets beyond its own limit
+MOST_FAULTS = 1_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a submission: faults, or counts of what is in it and, where it was scored, its entry."""
+
+    faults: tuple[Mapping[str, Any], ...] = ()
+    """Each with `pointer` and `message`."""
+    n_faults: int = 0
+    counts: Mapping[str, int] | None = None
+    warnings: tuple[str, ...] = ()
+    entry: Entry | None = None
+
+
+class Scorer:
+    """Scores submissions to a board and adds them to its results."""
+
+    def __init__(self, board: Board, results: Results, keep: Callable[[Path], None] | None = None) -> None:
+        """`keep` is called with the folder of each entry that was added."""
+        self.board, self.results, self.keep = board, results, keep
+        self._adding = Lock()
+
+    def check(self, task: Task, file: Path) -> Outcome:
+        """List what is wrong with a submission."""
+        with tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
+            answer = self._run(task, file, Path(place), None)
+            return _outcome(answer)
+
+    def submit(self, task: Task, file: Path, about: About) -> Outcome:
+        """Score a submission and add it, unless something is wrong with it.
+
+        Raises `SgevalError` in one line for what is no submission, takes more than the limits allow, or is on the board.
+        """
+        if not task.submissions:
+            raise SgevalError(f"{task.id}: takes no submissions; its results are added by the board's keeper")
+        with tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
+            answer = self._run(task, file, Path(place), about.system)
+            outcome = _outcome(answer)
+            if outcome.faults:
+                return outcome
+            run = read_run(Path(place) / RUN)
+            entry = make_entry(run, task, about, copied=float(answer["copied"]), scored_here=True)
+            with self._adding:
+                for other in self.results.entries(task.id):
+                    if other.id[-8:] == entry.id[-8:]:
+                        raise SgevalError(f"{shown(about.system)}: is on the board already, as {other.id}")
+                folder = self.results.add(entry, run.folder, task.images)
+            if self.keep is not None:
+                self.keep(folder)
+            return Outcome(counts=outcome.counts, warnings=outcome.warnings, entry=entry)
+
+    def _run(self, task: Task, file: Path, place: Path, name: str | None) -> dict[str, Any]:
+        """The answer of a child; it scores what is to be known under a name."""
+        limits = self.board.limits
+        ending = file.suffix.lower()
+        if ending not in ENDINGS:
+            raise SgevalError(f"submission: expected a file that ends in {', '.join(ENDINGS)}, got {shown(ending)}")
+        size = file.stat().st_size
+        if size > limits.upload_bytes:
+            raise SgevalError(f"submission: expected at most {limits.upload_bytes:,} bytes, got {size:,}")
+        copy = shutil.copyfile(file, place / f"{SUBMISSION}{ending}")
+        work = place / "work"
+        work.mkdir()
+        job = {
+            "board": str(self.board.folder),
+            "task": task.id,
+            "file": str(copy),
+            "out": str(place),
+            "name": name,
+        }
+        (place / JOB).write_text(json.dumps(job), encoding="utf-8")
+        command = [sys.executable, "-m", "sgeval.board.child", str(place / JOB)]
+        kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+        given = {
+            "HOME": str(work),
+            "TMPDIR": str(work),
+            "HF_HUB_OFFLINE": "1",
+            "TQDM_DISABLE": "1",
+            "OMP_NUM_THREADS": "1",
+        }
+        code, words = _finished(command, work, kept | given, limits.seconds)
+        answer = place / ANSWER
+        if code is None:
+            raise SgevalError(f"submission: expected to be scored in {limits.seconds} s, took longer")
+        if code != 0 or not answer.is_file():
+            is_memory = "MemoryError" in words or "bad_alloc" in words or code == -signal.SIGKILL
+            why = f"needed more than {limits.memory_mb:,} MB" if is_memory else "the scorer stopped; nothing was added"
+            raise SgevalError(f"submission: expected to be scored, {why}")
+        found: dict[str, Any] = strict_json.read_file(answer)
+        return found
+
+
+def _finished(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: int
+) -> tuple[int | None, str]:
+    """Exit code and last words of a command; no code where it took too long. All its processes end with it."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            code: int | None = process.wait(timeout=seconds + GRACE)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if hasattr(os, "killpg"):
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.wait()
+        said.seek(max(0, said.tell() - 4_000))
+        return code, said.read().decode(errors="replace")
+
+
+def _outcome(answer: Mapping[str, Any]) -> Outcome:
+    if "refused" in answer:
+        raise SgevalError(one_line(str(answer["refused"])))
+    return Outcome(tuple(answer["faults"]), int(answer["n_faults"]), dict(answer["counts"]), tuple(answer["warnings"]))

@@ -1,0 +1,207 @@
+"""The board as a Gradio app: a table a task, a form to submit to, an about page."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import gradio as gr
+
+from sgeval.board.results import About
+from sgeval.board.scoring import ENDINGS, Outcome, Scorer
+from sgeval.board.settings import Board, Task
+from sgeval.board.tables import ALL, Tables, Wanted, cells, headings, kinds, sizes, widths
+from sgeval.errors import SgevalError, counted, one_line
+from sgeval.report.text import metric_name
+
+LEGEND = (
+    "Rank and interval are those of `sgeval compare`. **=**: the same score. **≈**: a paired test does not tell the system "
+    "from the first one. Runs of another protocol, judge or version measure something else; they stand below, with what "
+    "differs, and have no rank."
+)
+FAULTS = ("Where (JSON pointer)", "What was expected, and what is there")
+
+
+def build(board: Board, tables: Tables, scorer: Scorer, about: str) -> Any:
+    """The page of a board."""
+    with gr.Blocks(title=board.title, analytics_enabled=False) as page:
+        gr.Markdown(f"# {board.title}")
+        with gr.Tabs():
+            for task in board.tasks.values():
+                _table_tab(page, task, tables)
+            _submit_tab(board, tables, scorer)
+            with gr.Tab("About", id="about"):
+                gr.Markdown(about)
+    return page
+
+
+def _table_tab(page: Any, task: Task, tables: Tables) -> None:
+    found = tables.of(task.id)
+    with gr.Tab(task.title, id=task.id):
+        gr.Markdown(
+            f"{task.what}\n\nRanked by `{task.key}` of {metric_name(task.metric)}, over "
+            f"{counted(found.n_units, found.unit)}. Higher is better."
+        )
+        with gr.Row(equal_height=True):
+            search = gr.Textbox(label="Search systems and teams", max_lines=1, max_length=200)
+            size = gr.Dropdown([ALL, *sizes(found)], value=ALL, label="Model size")
+            judge = gr.Dropdown([ALL, *found.judges()], value=ALL, label="Judge or scoring model")
+            protocol = gr.Dropdown([ALL, *found.protocols()], value=ALL, label="Protocol")
+        ranked = _frame(task, cells(found.ranked, Wanted(), is_apart=False), is_apart=False)
+        gr.Markdown(LEGEND)
+        gr.Markdown("### Not ranked with these")
+        apart = _frame(task, cells(found.apart, Wanted(), is_apart=True), is_apart=True)
+        notes = gr.Markdown(found.notes)
+    filters: list[Any] = [search, size, judge, protocol]
+
+    def look(search: str, size: str, judge: str, protocol: str) -> tuple[Any, ...]:
+        now = tables.of(task.id)
+        wanted = Wanted(str(search or "")[:200], size or ALL, judge or ALL, protocol or ALL)
+        below = gr.Dataframe(cells(now.apart, wanted, is_apart=True), visible=bool(now.apart))
+        return cells(now.ranked, wanted, is_apart=False), below, now.notes
+
+    def open(*given: Any) -> tuple[Any, ...]:
+        now = tables.of(task.id)
+        choices = (sizes(now), now.judges(), now.protocols())
+        return *look(*given), *(gr.Dropdown(choices=[ALL, *each]) for each in choices)
+
+    quiet: dict[str, Any] = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
+    outputs = [ranked, apart, notes]
+    page.load(open, filters, [*outputs, size, judge, protocol], **quiet)
+    for each in filters:
+        each.change(look, filters, outputs, **quiet)
+
+
+def _frame(task: Task, rows: list[list[Any]], *, is_apart: bool) -> Any:
+    return gr.Dataframe(
+        rows,
+        headers=headings(task, is_apart=is_apart),
+        datatype=kinds(task, is_apart=is_apart),
+        column_widths=widths(task, is_apart=is_apart),
+        visible=bool(rows) or not is_apart,
+        type="array",
+        interactive=False,
+        show_label=False,
+        wrap=True,
+        max_height=700,
+        buttons=[],
+        elem_id=f"{task.id}-{'apart' if is_apart else 'ranked'}",
+    )
+
+
+def _submit_tab(board: Board, tables: Tables, scorer: Scorer) -> None:
+    open_tasks = [(task.title, task.id) for task in board.tasks.values() if task.submissions]
+    if not open_tasks:
+        return
+    limits = board.limits
+    with gr.Tab("Submit", id="submit"):
+        gr.Markdown(
+            f"Send a prediction file ({', '.join(ENDINGS)}; a zip holds one of them at its top), at most "
+            f"{limits.upload_bytes // 10**6:,} MB. Every fault is listed with its JSON pointer. `sgeval validate FILE` "
+            "finds the same faults on your own machine."
+        )
+        with gr.Row():
+            with gr.Column():
+                task = gr.Dropdown(open_tasks, value=open_tasks[0][1], label="Task")
+                file = gr.File(label="Prediction file", file_types=list(ENDINGS), type="filepath", height=140)
+            with gr.Column():
+                system = gr.Textbox(label="System", max_lines=1, max_length=80, info="Its name on the board.")
+                team = gr.Textbox(label="Team (optional)", max_lines=1, max_length=80)
+                link = gr.Textbox(label="Link (optional)", max_lines=1, max_length=300, info="https://…")
+                size = gr.Number(label="Billions of parameters", minimum=0, info="0: not told")
+        with gr.Row():
+            check = gr.Button("Validate only")
+            submit = gr.Button("Validate, score and publish", variant="primary")
+        status = gr.Textbox(label="Answer", interactive=False, lines=2, max_lines=8, elem_id="answer")
+        page = gr.HTML(elem_id="answer-page")
+        faults = gr.Dataframe(
+            headers=list(FAULTS),
+            datatype=["str", "str"],
+            type="array",
+            interactive=False,
+            wrap=True,
+            buttons=[],
+            label="Faults",
+            max_height=500,
+            elem_id="faults",
+        )
+    visitors = Visitors(limits.an_hour)
+
+    def answer(request: gr.Request, name: str, path: str | None, is_published: bool, *given: Any) -> tuple[Any, ...]:
+        try:
+            if name not in board.tasks:
+                raise SgevalError("task: expected one of the board, got another")
+            about = About.checked(*given) if is_published else None
+            if path is None:
+                raise SgevalError("submission: expected a file, got none")
+            visitors.count(_visitor(request))
+            chosen = board.tasks[name]
+            outcome = scorer.submit(chosen, Path(path), about) if about else scorer.check(chosen, Path(path))
+        except SgevalError as fault:
+            return one_line(str(fault)), "", []
+        finally:
+            if path is not None:
+                shutil.rmtree(Path(path).parent, ignore_errors=True)
+        return _told(outcome, tables, name)
+
+    more: dict[str, Any] = {
+        "concurrency_limit": limits.at_once,
+        "concurrency_id": "scoring",
+        "api_visibility": "private",
+        "trigger_mode": "once",
+    }
+    about = [system, team, link, size]
+    for button, is_published in ((check, False), (submit, True)):
+        button.click(_bound(answer, is_published), [task, file, *about], [status, page, faults], **more)
+
+
+def _bound(answer: Callable[..., Any], is_published: bool) -> Callable[..., Any]:
+    def run(task: str, file: str | None, system: str, team: str, link: str, size: Any, request: gr.Request) -> Any:
+        return answer(request, task, file, is_published, system, team, link, size)
+
+    return run
+
+
+def _told(outcome: Outcome, tables: Tables, task: str) -> tuple[Any, ...]:
+    """Answer, link and faults."""
+    if outcome.faults:
+        rows = [[fault["pointer"], fault["message"]] for fault in outcome.faults]
+        more = f"; the first {len(rows):,} are listed" if outcome.n_faults > len(rows) else ""
+        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.", "", rows
+    there = ", ".join(f"{number:,} {name}" for name, number in (outcome.counts or {}).items())
+    words = "".join(f" {each}." for each in outcome.warnings[:5])
+    if outcome.entry is None:
+        return f"No faults: {there}.{words}", "", []
+    found = tables.renew(task)
+    row = found.find(outcome.entry.id)
+    assert row is not None
+    place = "not ranked: " + row.protocol if row.rank is None else f"rank {row.rank} of {len(found.ranked)}"
+    link = f'<a href="submission/{outcome.entry.id}" target="_blank" rel="noopener">Open its page</a>'
+    return f"Published with {row.score:,.2f} {row.interval}, {place}. {there}.{words}", link, []
+
+
+def _visitor(request: gr.Request | None) -> str:
+    """The address that a request comes from; behind a proxy the last one that it names, which a visitor cannot choose."""
+    forwarded = request.headers.get("x-forwarded-for", "") if request else ""
+    return forwarded.split(",")[-1].strip() or (request.client.host if request and request.client else "")
+
+
+class Visitors:
+    """Counts submissions by visitor and hour."""
+
+    def __init__(self, most: int, now: Callable[[], float] = monotonic) -> None:
+        self.most, self.now = most, now
+        self._seen: dict[str, list[float]] = {}
+
+    def count(self, visitor: str) -> None:
+        """Note a submission. Raises `SgevalError` when there were too many within an hour."""
+        now = self.now()
+        self._seen = {
+            name: kept for name, times in self._seen.items() if (kept := [at for at in times if now - at < 3600])
+        }
+        if len(self._seen.get(visitor, ())) >= self.most:
+            raise SgevalError(
+                f"submission: expected at most {self.most} in an hour from one visitor; please come again later"
+            )
+        self._seen.setdefault(visitor, []).append(now)
