@@ -34,8 +34,9 @@ class Builder:
 
     def _known(self, level: str, above: str, plain: Mapping[str, Any]) -> dict[str, Any]:
         names = known_keys(self.kind, level)
-        self.unknown |= {above + pointer(key): value for key, value in plain.items() if key not in names}
-        values = {key: value for key, value in plain.items() if key in names and value is not None}
+        values = {key: value for key, value in plain.items() if value is not None and key in names}
+        if len(values) < len(plain):
+            self.unknown |= {above + pointer(key): value for key, value in plain.items() if key not in names}
         for name in TUPLES:
             if name in values:
                 values[name] = tuple(values[name])

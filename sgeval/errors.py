@@ -46,6 +46,11 @@ class Fault(str):
 
     place: Place
     message: str
+    file: str = ""
+    member: str = ""
+    """The file within the archive."""
+    line: int | None = None
+    """In a file of lines, counted from 1."""
 
     def __new__(cls, text: str, place: Place = (), message: str = "") -> "Fault":
         """A text without a message of its own is its message."""
@@ -57,6 +62,12 @@ class Fault(str):
     def pointer(self) -> str:
         """The place as a JSON pointer (RFC 6901)."""
         return "".join(map(pointer, self.place))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `--json`: the file (and member, and line, as far as they are known), the pointer and the message."""
+        where = {"file": self.file, "member": self.member, "line": self.line}
+        known = {key: value for key, value in where.items() if value}
+        return {**known, "pointer": self.pointer, "message": self.message}
 
 
 def pointer(step: object) -> str:

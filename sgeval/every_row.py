@@ -37,6 +37,8 @@ class Reading:
     """The line of each row, counted from 1; none where rows are no lines."""
     member: str = ""
     """The name of the file within an archive."""
+    name: str = ""
+    """What messages call the file, where not by its path."""
     faults: list[Fault] = field(default_factory=list)
     """What is wrong with the file beside its rows."""
 
@@ -47,20 +49,20 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
     Raises `SgevalError` for a file that cannot be read, for one that is a list and no JSON, and for more than the limits
     allow, at once.
     """
-    limits = reading.limits
+    limits, name = reading.limits, reading.name or str(path)
     try:
-        limits.refuse(str(path), "bytes", path.stat().st_size, "bytes")
+        limits.refuse(name, "bytes", path.stat().st_size, "bytes")
         if strict_json.begins_with_bracket(path):
             text = strict_json.read_text(path)
-            limits.refuse(str(path), "commas", text.count(","), "commas")
-            rows = _parsed(text, str(path))
-            limits.refuse(str(path), "rows", len(rows), "rows")
+            limits.refuse(name, "commas", text.count(","), "commas")
+            rows = _parsed(text, name)
+            limits.refuse(name, "rows", len(rows), "rows")
             yield from rows
             return
         with path.open("rb") as file:
             lines = enumerate(iter(lambda: file.readline(limits.line_bytes + 1), b""), start=1)
             for number, line in lines:
-                place = f"{path}, line {number}"
+                place = f"{name}, line {number}"
                 limits.refuse(place, "line_bytes", len(line), "bytes")
                 limits.refuse(place, "commas", line.count(b","), "commas")
                 try:
@@ -72,10 +74,10 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
                     if not text:
                         continue
                 reading.lines.append(number)
-                limits.refuse(str(path), "rows", len(reading.lines), "rows")
+                limits.refuse(name, "rows", len(reading.lines), "rows")
                 yield row
     except OSError as fault:
-        raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
+        raise SgevalError(f"{name}: cannot be read ({fault.strerror})") from None
 
 
 def _parsed(text: str, place: str) -> Any:

@@ -177,16 +177,19 @@ class _Plain:
         if len(place) >= strict_json.MAX_DEPTH:
             self.faults.append((place[:2], f"expected at most {strict_json.MAX_DEPTH} levels of nesting, got more"))
             return None
-        if not isinstance(value, Mapping):
-            return [
-                entry if type(entry) is str else self.value(entry, (*place, index)) for index, entry in enumerate(value)
-            ]
+        is_mapping = isinstance(value, Mapping)
         if isinstance(value, Doubled):
             where = (*place, value.key)
             self.faults.append((where, f"expected each key once, got the key {shown(value.key)} twice"))
-        return {
-            key: entry if type(entry) is str else self.value(entry, (*place, str(key))) for key, entry in value.items()
-        }
+        out = []
+        for step, entry in value.items() if is_mapping else enumerate(value):
+            kind = type(entry)
+            if not (  # most values are such as stay: a call for each would take most of the time
+                kind is str or (kind is int and -LARGEST <= entry <= LARGEST) or (kind is float and entry - entry == 0.0)
+            ):
+                entry = self.value(entry, (*place, str(step) if is_mapping else step))
+            out.append(entry)
+        return dict(zip(value, out, strict=True)) if is_mapping else out
 
     def other(self, value: Any, place: Place) -> Any:
         """What JSON does not give: values of numpy, and whatever else a caller of Python has."""
