@@ -50,18 +50,19 @@ def handed_in(path: Path, reading: Reading) -> Iterator[Path]:
     """The file of rows: the path itself, or a copy of the one file in a zip, in a temporary folder that goes at the end.
 
     `reading` gets the name within the archive, and the fault of a file that lies in a folder there. Raises `SgevalError` in
-    one line for more than its limits allow, for what is no text, for a name in `.zip` that is none, and for an archive
-    that `archives.unpack` refuses or that holds anything but one file ending in .json, .jsonl or .ndjson (what macOS adds
+    one line for more than its limits allow, for what is no text, for a zip that is not called so and the other way round, and
+    for an archive that `archives.unpack` refuses or that holds anything but one file ending in .json, .jsonl or .ndjson (what macOS adds
     is passed over). What is raised inside names the file within the archive, not the copy.
     """
     place = one_line(str(path))
     what = _content(path)
     if path.is_file():
         reading.limits.refuse(place, "bytes", path.stat().st_size, "bytes")
-    if what != ZIP:
-        if what or path.suffix.lower() == ".zip":
-            expected = EXPECTED if path.suffix.lower() != ".zip" else ZIP
-            raise SgevalError(f"{place}: expected {expected}, got {what or 'something else'}")
+    is_named = path.suffix.lower() == ".zip"
+    if is_named != (what == ZIP) or (what and not is_named):
+        got = f"{what or 'something else'}{'' if is_named or what != ZIP else ', whose name has to end in .zip'}"
+        raise SgevalError(f"{place}: expected {ZIP if is_named else EXPECTED}, got {got}")
+    if not is_named:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="sgeval-") as folder:
@@ -71,7 +72,9 @@ def handed_in(path: Path, reading: Reading) -> Iterator[Path]:
         if what := _content(copy):
             raise SgevalError(f"{reading.name}: expected JSON lines or a JSON list, got {what}")
         if "/" in name:
-            message = f"expected the file at the top of the archive, got it in the folder {shown(name.rpartition('/')[0])}"
+            message = (
+                f"expected the file at the top of the archive, got it in the folder {shown(name.rpartition('/')[0])}"
+            )
             reading.faults.append(Fault(f"{reading.name}: {message}", (), message))
         try:
             yield copy

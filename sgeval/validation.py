@@ -166,7 +166,9 @@ class _Plain:
             return value
         if kind is int:
             if not -LARGEST <= value <= LARGEST:
-                self.faults.append((place, f"expected a number that fits 64 bits, got one of {value.bit_length()} bits"))
+                self.faults.append(
+                    (place, f"expected a number that fits 64 bits, got one of {value.bit_length()} bits")
+                )
             return value
         if kind is dict or kind is list:
             return self.container(value, place)
@@ -185,7 +187,9 @@ class _Plain:
         for step, entry in value.items() if is_mapping else enumerate(value):
             kind = type(entry)
             if not (  # most values are such as stay: a call for each would take most of the time
-                kind is str or (kind is int and -LARGEST <= entry <= LARGEST) or (kind is float and entry - entry == 0.0)
+                kind is str
+                or (kind is int and -LARGEST <= entry <= LARGEST)
+                or (kind is float and entry - entry == 0.0)
             ):
                 entry = self.value(entry, (*place, str(step) if is_mapping else step))
             out.append(entry)

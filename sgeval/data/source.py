@@ -10,7 +10,7 @@ from typing import Any
 from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.sets import DATA_SETS
-from sgeval.errors import InvalidInput, SgevalError, one_line, one_of, shown
+from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.every_row import Reading, read_every
 from sgeval.formats import FOREIGN, read_graphs
 from sgeval.progress import bar
@@ -60,7 +60,7 @@ def _read_file(path: Path, form: str, kind: Kind, noted: Reading | None) -> list
     given = noted or Reading()
     with handed_in(path, given) as file:
         if given.faults and noted is None:
-            raise InvalidInput(one_line(str(path)), given.faults)
+            raise SgevalError(given.faults[0])
         rows: Iterable[Any]
         if form == ANSWERS:
             rows = read_answers(file)

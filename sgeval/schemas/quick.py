@@ -74,7 +74,9 @@ def _type(part: Mapping[str, Any], look_up: Callable[[Mapping[str, Any]], Any]) 
     if unknown:
         raise ValueError(f"expected the keywords {sorted(KNOWN)}, got {sorted(unknown)}")
     if "enum" in part:
-        if part.keys() - WORDS != {"enum"} or not all(value is None or isinstance(value, str) for value in part["enum"]):
+        if part.keys() - WORDS != {"enum"} or not all(
+            value is None or isinstance(value, str) for value in part["enum"]
+        ):
             raise ValueError(f"expected an enum of texts and null alone, got {dict(part)}")
         return Literal[tuple(part["enum"])]
     names = [part["type"]] if isinstance(part["type"], str) else part["type"]
