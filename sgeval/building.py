@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sgeval.errors import pointer
 from sgeval.records import Graph, Object, Relation, Role, SceneGraph, TrackPoint, VideoGraph
 from sgeval.schemas import Kind, known_keys
 
@@ -31,10 +32,11 @@ class Builder:
         values["extra"] = {**values.get("extra", {}), **self.unknown}
         return SceneGraph(**values) if self.kind == "image" else VideoGraph(**values)
 
-    def _known(self, level: str, pointer: str, plain: Mapping[str, Any]) -> dict[str, Any]:
+    def _known(self, level: str, above: str, plain: Mapping[str, Any]) -> dict[str, Any]:
         names = known_keys(self.kind, level)
-        self.unknown |= {f"{pointer}/{_escaped(key)}": value for key, value in plain.items() if key not in names}
-        values = {key: value for key, value in plain.items() if key in names and value is not None}
+        values = {key: value for key, value in plain.items() if value is not None and key in names}
+        if len(values) < len(plain):
+            self.unknown |= {above + pointer(key): value for key, value in plain.items() if key not in names}
         for name in TUPLES:
             if name in values:
                 values[name] = tuple(values[name])
@@ -45,23 +47,23 @@ class Builder:
             values["bbox"] = tuple(map(float, values["bbox"]))
         if "roles" in values:
             values["roles"] = tuple(
-                Role(**self._known("role", f"{pointer}/roles/{index}", role))
+                Role(**self._known("role", f"{above}/roles/{index}", role))
                 for index, role in enumerate(values["roles"])
             )
         return values
 
-    def _object(self, plain: Mapping[str, Any], pointer: str) -> Object:
-        values = self._known("object", pointer, plain)
+    def _object(self, plain: Mapping[str, Any], above: str) -> Object:
+        values = self._known("object", above, plain)
         values["id"] = int(values["id"])
         if "track" in values:
             values["track"] = tuple(
-                TrackPoint(**self._known("track", f"{pointer}/track/{index}", point))
+                TrackPoint(**self._known("track", f"{above}/track/{index}", point))
                 for index, point in enumerate(values["track"])
             )
         return Object(**values)
 
-    def _relation(self, plain: Mapping[str, Any], pointer: str) -> Relation:
-        values = self._known("relation", pointer, plain)
+    def _relation(self, plain: Mapping[str, Any], above: str) -> Relation:
+        values = self._known("relation", above, plain)
         for name in ("subject_id", "object_id"):
             values[name] = int(values[name])
         if "spans" in values:
@@ -78,7 +80,3 @@ def id_text(value: Any) -> str:
     ('5', '5', '05')
     """
     return str(int(value)) if isinstance(value, float) else str(value)
-
-
-def _escaped(key: Any) -> str:
-    return str(key).replace("~", "~0").replace("/", "~1")

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+Place = tuple[str | int, ...]
+"""The steps to a value within the rows of a file: the number of its row, then keys and numbers."""
+
 SHOWN_FAULTS = 20
 FILES = ("predictions", "references")  # what `sgeval validate` can look at
 
@@ -30,6 +33,59 @@ class InvalidInput(SgevalError):
             hint = " (`sgeval validate FILE --json` lists them all)" if what in FILES else ""
             lines.append(f"  … and {count - SHOWN_FAULTS} more{hint}")
         super().__init__("\n".join(lines))
+
+
+class Fault(str):
+    """A fault as a person reads it, in one line, with what a machine needs: the `place` of what is at fault (none is the
+    file as a whole) and the `message`, which is what was expected and what is there.
+
+    >>> fault = Fault("predictions[3].width: expected a whole number, got true", (3, "width"), "expected …, got true")
+    >>> fault.pointer, fault.message
+    ('/3/width', 'expected …, got true')
+    """
+
+    place: Place
+    message: str
+    file: str = ""
+    member: str = ""
+    """The file within the archive."""
+    line: int | None = None
+    """In a file of lines, counted from 1."""
+
+    def __new__(cls, text: str, place: Place = (), message: str = "") -> "Fault":
+        """A text without a message of its own is its message."""
+        fault = super().__new__(cls, text)
+        fault.place, fault.message = place, message or text
+        return fault
+
+    @property
+    def pointer(self) -> str:
+        """The place as a JSON pointer (RFC 6901)."""
+        return "".join(map(pointer, self.place))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `--json`: the file (and member, and line, as far as they are known), the pointer and the message."""
+        where = {"file": self.file, "member": self.member, "line": self.line}
+        known = {key: value for key, value in where.items() if value}
+        return {**known, "pointer": self.pointer, "message": self.message}
+
+
+def pointer(step: object) -> str:
+    """One step of a JSON pointer (RFC 6901).
+
+    >>> pointer(0) + pointer("a/b~c")
+    '/0/a~1b~0c'
+    """
+    return "/" + str(step).replace("~", "~0").replace("/", "~1")
+
+
+def steps(place: Place) -> str:
+    """A place as messages write it.
+
+    >>> steps((3, "relations", 0))
+    '[3].relations[0]'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{one_line(step)}" for step in place)
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

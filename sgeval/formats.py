@@ -75,14 +75,12 @@ COCO_RELATION = {
 MAELIC_IMAGE = {"image_id": "an id", "objects": "a list of objects", "relations": "a list of relations"}
 
 
-def read_graphs(
-    path: str | Path, format: str = "sgeval", *, kind: Kind = "image", faults: list[str] | None = None
-) -> list[Any]:
+def read_graphs(path: str | Path, format: str = "sgeval", *, kind: Kind = "image") -> list[Any]:
     """The rows of a graph file, in file order, in the form that `validation.parse_graphs` checks.
 
     Raises `SgevalError` for an unknown format, a file that cannot be read or is no JSON, and video graphs in another
     format than `sgeval`; `InvalidInput` with every line that is no JSON, or every fault of the foreign form, each as
-    place, expectation, value. With a list for `faults` those are noted there instead.
+    place, expectation, value.
 
     >>> read_graphs("graphs.json", "yolo")
     Traceback (most recent call last):
@@ -93,22 +91,13 @@ def read_graphs(
     one_of("format", format, formats)
     if kind == "video" and format != "sgeval":
         raise SgevalError(f'format: expected "sgeval" for video graphs, got {shown(format)}')
-    try:
-        return FOREIGN[format](Path(path)) if format in FOREIGN else _lines(Path(path), faults)
-    except InvalidInput as fault:
-        if faults is None:
-            raise
-        faults += fault.faults
-        return []
+    return FOREIGN[format](Path(path)) if format in FOREIGN else _lines(Path(path))
 
 
-def _lines(path: Path, faults: list[str] | None) -> list[Any]:
+def _lines(path: Path) -> list[Any]:
     broken: list[str] = []
     rows = list(strict_json.read_rows(path, broken))
-    if faults is None:
-        return _sound(path, rows, broken)
-    faults += broken
-    return rows
+    return _sound(path, rows, broken)
 
 
 def _psg(path: Path) -> list[Any]:

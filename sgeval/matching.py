@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from sgeval.boxes import Boxes, corners, iou, union_box
-from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.errors import Fault, InvalidInput, SgevalError, shown, steps
 from sgeval.records import Graph, SceneGraph
 
 Matching = Literal["given", "pair_iou", "union_iou"]
@@ -47,20 +47,26 @@ def align(
     known = {graph.key for graph in references}
     by_key = {graph.key: graph for graph in predictions}
     faults = [
-        f"predictions[{index}].{_key_name(graph)}: expected an id of the references, got {shown(graph.key)}"
+        _unknown(index, graph)
         for index, graph in zip(positions or range(len(predictions)), predictions, strict=True)
         if graph.key not in known and graph.key not in left_out
     ]
     kept = [graph for graph in references[:limit] if missing == "zero" or graph.key not in left_out]
     if missing == "error":
-        faults += [
-            f"predictions: expected a graph with the {_key_name(graph)} {shown(graph.key)} of the references, got none"
-            for graph in kept
-            if graph.key not in by_key
-        ]
+        faults += [_lacking(graph) for graph in kept if graph.key not in by_key]
     if faults:
         raise InvalidInput("predictions", faults)
     return [(by_key.get(graph.key), graph) for graph in kept]
+
+
+def _unknown(index: int, graph: Graph) -> Fault:
+    place, message = (index, _key_name(graph)), f"expected an id of the references, got {shown(graph.key)}"
+    return Fault(f"predictions{steps(place)}: {message}", place, message)
+
+
+def _lacking(graph: Graph) -> Fault:
+    message = f"expected a graph with the {_key_name(graph)} {shown(graph.key)} of the references, got none"
+    return Fault(f"predictions: {message}", (), message)
 
 
 def refuse_doubles(**sides: Sequence[Graph]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,9 +31,7 @@ def parse(text: str, place: str) -> Any:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         keys: dict[str, Any] = dict(items)
         if len(keys) != len(items):
-            seen: set[str] = set()
-            double = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise SgevalError(f"{place}: expected each key once, got the key {shown(double)} twice")
+            raise SgevalError(f"{place}: expected each key once, got the key {shown(doubled(items))} twice")
         return keys
 
     def not_a_number(word: str) -> NoReturn:
@@ -45,8 +43,25 @@ def parse(text: str, place: str) -> Any:
             not_a_number(shown(number) if len(digits) > 20 else digits)
         return number
 
+    return load(text, place, pairs, not_a_number, finite)
+
+
+def doubled(items: list[tuple[str, Any]]) -> str:
+    """The first key that stands twice."""
+    seen: set[str] = set()
+    return next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+
+
+def load(
+    text: str,
+    place: str,
+    pairs: Callable[[list[tuple[str, Any]]], Any],
+    constant: Callable[[str], Any],
+    decimal: Callable[[str], Any] | None = None,
+) -> Any:
+    """Parse one JSON text as `parse` does, with the caller's say on objects, on NaN and infinities, and on decimals."""
     try:
-        value = json.loads(text, object_pairs_hook=pairs, parse_constant=not_a_number, parse_float=finite)
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_float=decimal)
     except SgevalError:
         raise
     except RecursionError:
@@ -137,7 +152,7 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise SgevalError(f"{path}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
-        if _begins_with_bracket(path):
+        if begins_with_bracket(path):
             yield from read_file(path)
             return
         with path.open("rb") as file:
@@ -145,7 +160,7 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
                 if len(line) > MAX_LINE_BYTES:
                     raise SgevalError(f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes, got more")
                 try:
-                    text = _line_text(line, path, number)
+                    text = line_text(line, path, number)
                     value = parse(text, f"{path}, line {number}") if text else None
                 except SgevalError as fault:
                     if faults is None:
@@ -158,7 +173,8 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
         raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
 
 
-def _begins_with_bracket(path: Path) -> bool:
+def begins_with_bracket(path: Path) -> bool:
+    """Whether a file is one list, going by the first character that is no blank."""
     with path.open("rb") as file:
         block = file.read(4096).removeprefix(b"\xef\xbb\xbf")
         while block and not block.strip():
@@ -166,7 +182,8 @@ def _begins_with_bracket(path: Path) -> bool:
         return block.lstrip().startswith(b"[")
 
 
-def _line_text(line: bytes, path: Path, number: int) -> str:
+def line_text(line: bytes, path: Path, number: int) -> str:
+    """The text of a line without the blanks around it."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
     except UnicodeDecodeError:

@@ -4,22 +4,24 @@ A fault is worded as place, expectation, value: `predictions[12].relations[3].ob
 9 objects, got 12`. What is expected stands once, as the `description` of the shipped JSON Schema.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from types import NoneType
 from typing import Any, Literal
 
 from sgeval import strict_json
 from sgeval.building import Builder, id_text
-from sgeval.errors import InvalidInput, SgevalError, one_line, shown
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, shown, steps
+from sgeval.every_row import Doubled, Unread
 from sgeval.records import Graph, SceneGraph, VideoGraph, to_dict
 from sgeval.schemas import Kind, description, known_keys, validator
+from sgeval.schemas.quick import is_sound
 
 OnInvalid = Literal["error", "skip"]
-Place = tuple[str | int, ...]
-Fault = tuple[Place, str]
+Told = tuple[Place, str]
+"""A fault within a row: its place there, and what was expected and is there."""
 
 HEAVY_COLUMNS = ("image", "video", "panoptic_map")
 LARGEST = 2**63 - 1  # whole numbers are stored in 64 bits
@@ -33,8 +35,8 @@ class Parsed:
     positions: list[int] = field(default_factory=list)
     """The position of each graph's row."""
     n_rows: int = 0
-    faults: list[str] = field(default_factory=list)
-    """What was wrong, one line each."""
+    faults: list[Fault] = field(default_factory=list)
+    """What was wrong, one line each; places begin with the position of the row."""
     warnings: list[str] = field(default_factory=list)
     n_invalid: int = 0
     """Records, objects and relations left out under `on_invalid="skip"`; a relation that goes with its object counts too."""
@@ -77,13 +79,19 @@ def parse_graphs(
     builder = Builder(kind)
     for index, row in enumerate(rows):
         out.n_rows += 1
-        plain, faults = _plain_row(row)
-        faults += _faults(plain, kind, {where for where, _ in faults})
+        if isinstance(row, Unread):
+            out.faults.append(Fault(row.text, (index,), row.message))
+            out.n_invalid += 1
+            continue
+        plain, faults, is_json = _plain_row(row)
+        if faults or not is_json or not is_sound(plain, kind):
+            faults += _schema_faults(plain, kind, {where for where, _ in faults})
+        faults += _graph_faults(plain, {where[:2] for where, _ in faults})
         key = _key(plain, kind)
         doubles = _double(label, key, first, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else []
         if key is not None:
             first.setdefault(key, index)
-        out.faults += [_worded(f"{label}[{index}]", where, what) for where, what in faults + doubles]
+        out.faults += [_worded(label, (index, *where), what) for where, what in faults + doubles]
         is_refused = on_invalid == "error" and bool(faults or doubles)
         rest = None if is_refused or key in kept else _without(plain, faults)
         if rest is None:
@@ -104,7 +112,7 @@ def parse_graphs(
     return out
 
 
-def _double(label: str, key: str | None, first: Mapping[str, int], kind: Kind) -> list[Fault]:
+def _double(label: str, key: str | None, first: Mapping[str, int], kind: Kind) -> list[Told]:
     """The fault of a row whose id came before."""
     if key is None or key not in first:
         return []
@@ -119,45 +127,91 @@ def _key(plain: Any, kind: Kind) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _plain_row(row: Any) -> tuple[Any, list[Fault]]:
+def _plain_row(row: Any) -> tuple[Any, list[Told], bool]:
     """A row as JSON has it: mappings, tuples and numpy values made plain, records through `to_dict`, heavy columns
-    dropped; and the faults of numbers that no file can hold."""
+    dropped; the faults of what no file can hold; and whether all of it is such as JSON has."""
     if isinstance(row, (SceneGraph, VideoGraph)):
         row = to_dict(row)
     elif isinstance(row, Mapping):
-        row = {key: value for key, value in row.items() if key not in HEAVY_COLUMNS}
-    faults: list[Fault] = []
-    plain = _plain_value(row, (), faults)
+        row = {key: value for key, value in row.items() if key not in HEAVY_COLUMNS} if _is_heavy(row) else row
+    maker = _Plain()
+    plain = maker.value(row, ())
     if isinstance(plain, dict) and isinstance(plain.get("extra"), str):
         try:
             plain["extra"] = strict_json.parse(plain["extra"], "extra") or None
         except SgevalError as fault:
-            faults.append((("extra",), str(fault).removeprefix("extra: ")))
-    return plain, faults
+            maker.faults.append((("extra",), str(fault).removeprefix("extra: ")))
+    return plain, maker.faults, maker.is_json
 
 
-def _plain_value(value: Any, place: Place, faults: list[Fault]) -> Any:
-    if isinstance(value, str) or value is None or isinstance(value, bool):
-        return value
-    if hasattr(value, "tolist"):  # numpy arrays and scalars, also arrays of objects
-        value = value.tolist()
-    if isinstance(value, (Mapping, list, tuple)):
+def _is_heavy(row: Mapping[Any, Any]) -> bool:
+    return any(name in row for name in HEAVY_COLUMNS)
+
+
+@dataclass
+class _Plain:
+    """Makes values plain, and notes what no file can hold."""
+
+    faults: list[Told] = field(default_factory=list)
+    is_json: bool = True
+
+    def value(self, value: Any, place: Place) -> Any:
+        """The value without tuples, mappings and arrays of others."""
+        kind = type(value)
+        if kind in (str, bool, NoneType):
+            return value
+        if kind is float:
+            if value - value != 0.0:
+                self.faults.append((place, f"expected a finite number, got {shown(value)}"))
+            return value
+        if kind is int:
+            if not -LARGEST <= value <= LARGEST:
+                self.faults.append(
+                    (place, f"expected a number that fits 64 bits, got one of {value.bit_length()} bits")
+                )
+            return value
+        if kind is dict or kind is list:
+            return self.container(value, place)
+        return self.other(value, place)
+
+    def container(self, value: Any, place: Place) -> Any:
+        """A mapping or a list, made plain."""
         if len(place) >= strict_json.MAX_DEPTH:
-            faults.append((place[:2], f"expected at most {strict_json.MAX_DEPTH} levels of nesting, got more"))
+            self.faults.append((place[:2], f"expected at most {strict_json.MAX_DEPTH} levels of nesting, got more"))
             return None
-        if isinstance(value, Mapping):
-            return {key: _plain_value(entry, (*place, str(key)), faults) for key, entry in value.items()}
-        return [_plain_value(entry, (*place, index), faults) for index, entry in enumerate(value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        faults.append((place, f"expected a finite number, got {shown(value)}"))
-    elif isinstance(value, int) and abs(value) > LARGEST:
-        faults.append((place, f"expected a number that fits 64 bits, got one of {value.bit_length()} bits"))
-    return value
+        is_mapping = isinstance(value, Mapping)
+        if isinstance(value, Doubled):
+            where = (*place, value.key)
+            self.faults.append((where, f"expected each key once, got the key {shown(value.key)} twice"))
+        out = []
+        for step, entry in value.items() if is_mapping else enumerate(value):
+            kind = type(entry)
+            if not (  # most values are such as stay: a call for each would take most of the time
+                kind is str
+                or (kind is int and -LARGEST <= entry <= LARGEST)
+                or (kind is float and entry - entry == 0.0)
+            ):
+                entry = self.value(entry, (*place, str(step) if is_mapping else step))
+            out.append(entry)
+        return dict(zip(value, out, strict=True)) if is_mapping else out
+
+    def other(self, value: Any, place: Place) -> Any:
+        """What JSON does not give: values of numpy, and whatever else a caller of Python has."""
+        if hasattr(value, "tolist"):  # arrays and scalars, also arrays of objects
+            return self.value(value.tolist(), place)
+        if isinstance(value, (Mapping, list, tuple)):
+            return self.container(value, place)
+        if isinstance(value, float):
+            return self.value(float(value), place)
+        if isinstance(value, int):
+            return self.value(int(value), place)
+        self.is_json = self.is_json and isinstance(value, str)
+        return value
 
 
-def _faults(plain: Any, kind: Kind, known: set[Place]) -> list[Fault]:
-    """The faults of a row beyond those already known, by place."""
-    faults: list[Fault] = []
+def _schema_faults(plain: Any, kind: Kind, known: set[Place]) -> list[Told]:
+    """The faults of a row under the schema beyond those already known, by place."""
+    faults: list[Told] = []
     for error in validator(kind).iter_errors(plain):
         place: Place = tuple(error.absolute_path)
         if error.validator == "required":
@@ -171,15 +225,14 @@ def _faults(plain: Any, kind: Kind, known: set[Place]) -> list[Fault]:
         elif place not in known:
             faults.append((place, f"expected {description(error.schema, kind)}, got {shown(error.instance)}"))
             known.add(place)
-    broken = {where[:2] for where in known}
+    return faults
+
+
+def _graph_faults(plain: Any, broken: set[Place]) -> list[Told]:
+    """What a schema cannot say: object ids are unique, and the ends of relations exist. What is `broken` is passed over."""
     if not isinstance(plain, dict) or ("objects",) in broken or ("relations",) in broken:
-        return faults
-    return faults + _graph_faults(plain, broken)
-
-
-def _graph_faults(plain: Mapping[str, Any], broken: set[Place]) -> list[Fault]:
-    """What a schema cannot say: object ids are unique, and the ends of relations exist."""
-    faults: list[Fault] = []
+        return []
+    faults: list[Told] = []
     ids: set[float] = set()
     for index, item in enumerate(plain.get("objects") or []):
         number = item.get("id") if isinstance(item, dict) else None
@@ -198,9 +251,8 @@ def _graph_faults(plain: Mapping[str, Any], broken: set[Place]) -> list[Fault]:
     return faults
 
 
-def _worded(place: str, where: Place, what: str) -> str:
-    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{one_line(step)}" for step in where)
-    return f"{place}{steps}: {what}"
+def _worded(label: str, place: Place, what: str) -> Fault:
+    return Fault(f"{label}{steps(place)}: {what}", place, what)
 
 
 @dataclass(frozen=True)
@@ -212,7 +264,7 @@ class _Rest:
     relations: tuple[int, ...] = ()
 
 
-def _without(plain: Any, faults: Sequence[Fault]) -> _Rest | None:
+def _without(plain: Any, faults: Sequence[Told]) -> _Rest | None:
     """The row without its faulty objects and relations, or None when the record itself is at fault."""
     if not faults:
         return _Rest(plain)

@@ -160,10 +160,11 @@ class TestOneFaultIsOne:
             assert len(case.check(rows, broken).faults) == 1
 
     def test_what_can_be_judged_still_is(self, case, two_objects):
+        """The line that cannot be read counts as a row."""
         rows = [two_objects("a"), "{", two_objects("nowhere")]
         found = case.check(rows, [two_objects(name) for name in "abc"], images=False)
         assert len(found.faults) == 2
-        assert found.faults[1] == 'predictions[1].image_id: expected an id of the references, got "nowhere"'
+        assert found.faults[1] == 'predictions[2].image_id: expected an id of the references, got "nowhere"'
 
     def test_places_count_the_rows_of_the_file(self, case, two_objects):
         """Records and relations that were left out keep their numbers."""

@@ -171,19 +171,21 @@ def test_validate_lists_every_fault_at_once(tmp_path):
     file.write_text("\n".join(rows))
     outcome = run("validate", file, "--references", GOLD, "--images", IMAGES, "--json", code=2)
     found = json.loads(outcome.stdout)
+    faults = [(fault["pointer"], fault["line"], fault["message"]) for fault in found["faults"]]
     wanted = [
-        "bbox[2]: expected a number of pixels above 0 (at most 1,000,000,000), got 0",
-        "line 2: expected each key once",
-        "relations[0].predicate: expected a text",
-        "line 4: expected finite numbers, got NaN",
-        "line 5: expected JSON",
-        'expected an id of the references, got "nowhere"',
-        "expected the picture",
+        ("/0/objects/0/bbox/2", 1, "expected a number of pixels above 0 (at most 1,000,000,000), got 0"),
+        ("/1/image_id", 2, 'expected each key once, got the key "image_id" twice'),
+        ("/2/relations/0/predicate", 3, "expected a text"),
+        ("/3/relations/0/score", 4, "expected a finite number, got NaN"),
+        ("/4", 5, 'expected JSON, got "not json"'),
+        ("/2/image_id", 3, 'expected an id of the references, got "nowhere"'),
+        ("/2/image_id", 3, "expected the picture"),
     ]
-    for words in wanted:
-        assert any(words in fault for fault in found["faults"]), (words, found["faults"])
+    for pointer, line, words in wanted:
+        assert any(found[:2] == (pointer, line) and words in found[2] for found in faults), (words, faults)
+    assert {fault["file"] for fault in found["faults"]} == {str(file)}
     # the predictions of the other scenes may stand in the lines that could not be read
-    assert not any("of the references, got none" in fault for fault in found["faults"])
+    assert not any("of the references, got none" in fault["message"] for fault in found["faults"])
     assert any('nearest known key is "relations"' in warning for warning in found["warnings"])
     shown = run("validate", file, code=2).stdout
     assert "fault" in shown and "5 faults" not in shown.splitlines()[0]

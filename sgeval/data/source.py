@@ -11,10 +11,12 @@ from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.every_row import Reading, read_every
 from sgeval.formats import FOREIGN, read_graphs
 from sgeval.progress import bar
 from sgeval.readers.answers import read_answers
 from sgeval.schemas import Kind
+from sgeval.submission import handed_in, within
 
 ANSWERS = "answers"
 """The form of models' answers about videos (see `readers.answers`)."""
@@ -32,13 +34,13 @@ def read_source(
     *,
     split: str | None = None,
     kind: Kind = "image",
-    faults: list[str] | None = None,
+    noted: Reading | None = None,
 ) -> list[Any]:
     """The graphs of a file or of a data set's folder, in their order, as `validation.parse_graphs` takes them.
 
-    `split` is one of a data set's, and has no meaning for a file; without it all are read. `faults` is for files, as in
-    `read_graphs`. Raises `SgevalError` for a form that graphs of this kind do not have, a file where a folder is expected,
-    and as the readers do.
+    `split` is one of a data set's, and has no meaning for a file; without it all are read. A file may come in a zip (see
+    `submission`). With `noted` it is read to its end, as `every_row` does. Raises `SgevalError` for a form that graphs
+    of this kind do not have, a file where a folder is expected, and as the readers do.
 
     >>> read_source("graphs.json", "vg510")
     Traceback (most recent call last):
@@ -46,14 +48,27 @@ def read_source(
     sgeval.errors.SgevalError: format: expected one of sgeval, rlipv2, coco-rel, psg, visual_genome, ... got "vg510"...
     """
     place = _folder(path, form, kind)
-    if place is None and form == ANSWERS:
-        return list(read_answers(Path(path)))
     if place is None:
-        return read_graphs(path, form, kind=kind, faults=faults)
+        return _read_file(Path(path), form, kind, noted)
     found, config = place
     if split is not None:
         one_of(f"split of {found.name}, {config}", split, found.configs[config])
     return list(bar(reading.read(found.name, path, config, split), f"{found.name} {split or ''}".strip(), "record"))
+
+
+def _read_file(path: Path, form: str, kind: Kind, noted: Reading | None) -> list[Any]:
+    given = noted or Reading()
+    with handed_in(path, given) as file:
+        if given.faults and noted is None:
+            raise SgevalError(given.faults[0])
+        rows: Iterable[Any]
+        if form == ANSWERS:
+            rows = read_answers(file)
+        elif form == "sgeval" and noted is not None:
+            rows = read_every(file, noted)
+        else:
+            rows = read_graphs(file, form, kind=kind)
+        return list(within(rows, given, given.name or one_line(str(path))))
 
 
 def check_split(split: str | None, sources: Iterable[tuple[str | Path, str]], kind: Kind = "image") -> None:

@@ -209,11 +209,16 @@ def broken_picture(picture: Picture, fault: str) -> Picture:
 def invalid_relations(pictures: Sequence[Picture], side: Side = "prediction") -> list[str]:
     """The faults of the relations that cannot be scored for want of an object, of its box, or of a box in the picture."""
     return [
-        f"{side} of image {shown(item.image_id)}: {item.reason}"
+        of_graph(side, item.image_id, item.reason or "")
         for picture in pictures
         for item in picture.items
         if item.status == "invalid"
     ]
+
+
+def of_graph(side: Side, image_id: str, reason: str) -> str:
+    """A fault within a graph, with the image that it is of."""
+    return f"{side} of image {shown(image_id)}: {reason}"
 
 
 def _reference_texts(picture: Picture, item: Item, encoder: Encoder) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """From an aligned pair of graphs to the rows of one picture: which relations are scored, where, and as which pair."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from sgeval.boxes import Boxes, area, clip_boxes, corners, union_box
 from sgeval.errors import SgevalError, shown
 from sgeval.images import Size
-from sgeval.matching import first_difference, match_objects, match_unions
+from sgeval.matching import Matching, first_difference, match_objects, match_unions
 from sgeval.phrases import canonical, triplet_text
 from sgeval.records import Object, Relation, SceneGraph
 from sgeval.regions import crop_rects, endpoint_cut
@@ -54,14 +54,11 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
     row = ImageRow(graph.image_id, file, width, height, len(boxed), "ok" if prediction is not None else "missing")
     if prediction is None:
         return Picture(row, (), {})
-    places = _places(prediction, reference, options)
-    boxes = {item.id: corners([item.bbox])[0] for item in places.objects.values() if item.bbox is not None}
-    clipped = {key: clip_boxes(box, width, height) for key, box in boxes.items()}
-    n_clipped = sum(bool(np.any(clipped[key] != box) and area(clipped[key]) > 0) for key, box in boxes.items())
-    n_outside = sum(bool(area(box) <= 0) for box in clipped.values())
+    ends = ends_of(prediction, reference, size, options.matching)
+    pair_of = _pairs(prediction, reference, options.matching)
     references = _reference_predicates(reference)
     placed = [
-        _placed(_item(graph.image_id, index, relation, places.objects), relation, places, clipped)
+        _placed(_item(graph.image_id, index, relation, ends.objects), relation, ends, pair_of)
         for index, relation in enumerate(prediction.relations)
     ]
     items = [
@@ -75,7 +72,7 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
         )
         for ends, triplets in references.items()
     }
-    return Picture(replace(row, n_clipped=n_clipped, n_outside=n_outside), tuple(items), texts)
+    return Picture(replace(row, n_clipped=ends.n_clipped, n_outside=ends.n_outside), tuple(items), texts)
 
 
 def _merged(items: Sequence[Item], options: Options) -> list[Item]:
@@ -115,28 +112,69 @@ def unread(pair: Pair, fault: str | None) -> Picture:
 
 
 @dataclass(frozen=True)
-class _Places:
-    """Where a relation's ends are to be found: objects by id (for crops and labels), and the reference pair by pair."""
+class Ends:
+    """What relations may be between: the objects by id (for crops and labels), and their boxes as corners within the
+    picture, where they have one."""
 
     objects: dict[int, Object]
-    pair_of: Any
+    clipped: dict[int, Boxes]
+    empty: frozenset[int]
+    """The objects whose boxes lie outside the picture."""
+    n_clipped: int
+    """Boxes that stick out of the picture."""
+
+    @property
+    def n_outside(self) -> int:
+        """Boxes wholly outside the picture."""
+        return len(self.empty)
+
+    def fault(self, relation: Relation) -> tuple[str, str] | None:
+        """Why a relation of two different objects cannot be scored: the key of its end, and what was expected of it."""
+        for name, end in (("subject_id", relation.subject_id), ("object_id", relation.object_id)):
+            if end not in self.objects:
+                return name, f"expected the id of one of the {len(self.objects)} objects, got {end}"
+            if end not in self.clipped:
+                return name, f"expected an object with a box, got {end} without"
+            if end in self.empty:
+                box = shown(list(self.objects[end].bbox or ()))
+                return name, f"expected a box that touches the picture, got object {end} with {box}"
+        return None
 
 
-def _places(prediction: SceneGraph, reference: SceneGraph | None, options: Options) -> _Places:
-    mine = {item.id: item for item in prediction.objects}
-    if reference is None:
-        return _Places(mine, lambda ends: ends)
-    if options.matching == "given":
-        gold = {item.id: item for item in reference.objects}
-        merged = {
-            key: replace(item, category=mine[key].category) if key in mine else item for key, item in gold.items()
+def ends_of(prediction: SceneGraph, reference: SceneGraph | None, size: Size, matching: Matching) -> Ends:
+    """The ends that a prediction's relations may have: with `matching="given"` the objects of the reference."""
+    objects = {item.id: item for item in prediction.objects}
+    if reference is not None and matching == "given":
+        mine = objects
+        objects = {
+            item.id: replace(item, category=mine[item.id].category) if item.id in mine else item
+            for item in reference.objects
         }
-        return _Places(merged, lambda ends: ends)
-    if options.matching == "pair_iou":
+    boxed = [(key, item.bbox) for key, item in objects.items() if item.bbox is not None]
+    boxes = corners([box for _, box in boxed])
+    clipped = clip_boxes(boxes, *size)
+    is_empty = area(clipped) <= 0
+    is_cut = np.any(clipped != boxes, axis=1) & ~is_empty
+    return Ends(
+        objects,
+        {key: box for (key, _), box in zip(boxed, clipped, strict=True)},
+        frozenset(key for (key, _), empty in zip(boxed, is_empty.tolist(), strict=True) if empty),
+        int(is_cut.sum()),
+    )
+
+
+PairOf = Callable[[tuple[int, int]], tuple[int, int] | None]
+"""The reference's pair of objects for a predicted one."""
+
+
+def _pairs(prediction: SceneGraph, reference: SceneGraph | None, matching: Matching) -> PairOf:
+    if reference is None or matching == "given":
+        return lambda ends: ends
+    if matching == "pair_iou":
         matched = match_objects(prediction, reference)
-        return _Places(mine, lambda ends: (matched[ends[0]], matched[ends[1]]) if {*ends} <= matched.keys() else None)
+        return lambda ends: (matched[ends[0]], matched[ends[1]]) if {*ends} <= matched.keys() else None
     unions = match_unions(prediction, reference)
-    return _Places(mine, lambda ends: (unions[ends].subject_id, unions[ends].object_id) if ends in unions else None)
+    return lambda ends: (unions[ends].subject_id, unions[ends].object_id) if ends in unions else None
 
 
 def _item(image_id: str, index: int, relation: Relation, objects: Mapping[int, Object]) -> Item:
@@ -156,29 +194,18 @@ def _item(image_id: str, index: int, relation: Relation, objects: Mapping[int, O
     )
 
 
-def _placed(item: Item, relation: Relation, places: _Places, clipped: dict[int, Boxes]) -> Item:
+def _placed(item: Item, relation: Relation, known: Ends, pair_of: PairOf) -> Item:
     """Settle the status: self relations, ends without a box in the picture, pairs without a match."""
     ends = (relation.subject_id, relation.object_id)
     if ends[0] == ends[1]:
         return replace(item, status="self", reason="subject and object are the same")
-    for name, end in zip(("subject_id", "object_id"), ends, strict=True):
-        place = f"relations[{item.index}].{name}"
-        if end not in places.objects:
-            known = len(places.objects)
-            reason = f"{place}: expected the id of one of the {known} objects, got {end}"
-            return replace(item, status="invalid", reason=reason)
-        if end not in clipped:
-            return replace(item, status="invalid", reason=f"{place}: expected an object with a box, got {end} without")
-        if area(clipped[end]) <= 0:
-            box = shown(list(places.objects[end].bbox or ()))
-            reason = f"{place}: expected a box that touches the picture, got object {end} with {box}"
-            return replace(item, status="invalid", reason=reason)
-    pair = places.pair_of(ends)
+    if fault := known.fault(relation):
+        return replace(item, status="invalid", reason=f"relations[{item.index}].{fault[0]}: {fault[1]}")
+    pair = pair_of(ends)
     if pair is None:
         return replace(item, status="unmatched", reason="no reference objects overlap enough")
-    return replace(
-        item, pair=pair, subject_box=_corner_tuple(clipped[ends[0]]), object_box=_corner_tuple(clipped[ends[1]])
-    )
+    subject, obj = (_corner_tuple(known.clipped[end]) for end in ends)
+    return replace(item, pair=pair, subject_box=subject, object_box=obj)
 
 
 def _ready(
