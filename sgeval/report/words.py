@@ -31,8 +31,8 @@ SCORE_NAMES: Mapping[str, str] = {
 
 OF_GOLD_PAIRS: Mapping[str, str] = {
     "mean_score": (
-        "Mean over pictures of the mean over the pairs that the reference relates, 0 where nothing was predicted, without the "
-        "penalty (eq. 2)."
+        "Mean over pictures of the mean over the pairs that the reference relates, 0 where nothing was predicted, "
+        "without the penalty (eq. 2)."
     ),
     "mean_score_relations": "Mean over all pairs that the references relate, 0 where nothing was predicted.",
     "gold_pair_coverage": "Share of the pairs that the references relate for which a relation was scored.",
@@ -189,7 +189,7 @@ TEMPORAL_SKIPPED: Mapping[str, str] = {
     "n_not_given": "annotated {object|objects} that the model was not given; left out with {its|their} relations",
     "n_other_level": "annotated {object|objects} of another level; left out with {its|their} relations",
     "n_repeats": "predicted {relation or attribute|relations and attributes} that only {repeats|repeat} another; merged",
-    "n_over_limit": "predicted {relation or attribute|relations and attributes} beyond the number that counts; wrong, not judged",
+    "n_over_limit": "predicted {relation or attribute|relations and attributes} beyond the number that counts; wrong",
     "n_repaired_answers": "{answer|answers} of the model that had to be mended",
     "n_unread_answers": "{answer|answers} of the model in which there was nothing to read",
     "n_lost": "{part|parts} of answers that could not be read; not in the prediction",

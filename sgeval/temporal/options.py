@@ -41,7 +41,7 @@ class Options:
     one at most."""
     max_per_pair: int | None = None
     """How many predicted relations of an ordered pair, and attributes of an object, are held against the annotation: the
-    first by falling score, then by position, once repeats are one. The others are wrong, and no judge is asked. All: `None`."""
+    first by falling score, then by position, once repeats are one. The others are wrong, and no judge is asked of them."""
     ignore_direction: bool = False
     """Adds keys `…_ignoring_direction`: a prediction from object to subject counts too. A diagnosis, not a score."""
     merge_same_predicate: bool = False
