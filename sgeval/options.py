@@ -30,10 +30,10 @@ def check_options(options: Any, choices: Mapping[str, Any]) -> None:
         raise SgevalError(f"bootstrap: expected 0 (none) or at least {LEAST_BOOTSTRAP}, got {options.bootstrap}")
 
 
-def check_limit(limit: object) -> None:
-    """Refuse a `limit` that is no whole number of 1 or more."""
+def check_limit(limit: object, name: str = "limit") -> None:
+    """Refuse a limit that is there and no whole number of 1 or more; `name` is the option's."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1):
-        raise SgevalError(f"limit: expected a whole number of 1 or more, got {shown(limit)}")
+        raise SgevalError(f"{name}: expected a whole number of 1 or more, got {shown(limit)}")
 
 
 def options_of(kind: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:

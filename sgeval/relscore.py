@@ -4,6 +4,7 @@ Scores are fractions in 0–1, higher is better. Undefined is NaN here and `None
 """
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -32,6 +33,24 @@ def image_mean(scores: npt.ArrayLike) -> float:
     """
     values = np.asarray(scores, dtype=np.float64)
     return math.fsum(values) / len(values) if len(values) else math.nan
+
+
+def pair_scores(answers: Iterable[npt.ArrayLike], n_pairs: int) -> Floats:
+    """The scores of the g annotated pairs of an image, `(g,)`: `mean(s)` of the distinct triplets predicted on a pair, in
+    either direction, and 0 for a pair without one. Ours, not the paper's.
+
+    `answers` has the scores (eq. 1) pair by pair, of those that were answered. Eq. 2 is then the mean over pairs, and k of
+    eq. 3 is g: neither further predictions on a pair nor predictions elsewhere, nor keeping silent, can add to either.
+
+    >>> pair_scores([[0.25, 0.75], [0.25]], 3).tolist()
+    [0.5, 0.25, 0.0]
+    >>> image_mean(pair_scores([[0.25, 0.75], [0.25]], 3)), image_mean(pair_scores([], 0))
+    (0.25, nan)
+    """
+    found = np.zeros(n_pairs, dtype=np.float64)
+    for place, scores in enumerate(answers):
+        found[place] = image_mean(scores)
+    return found
 
 
 def possible_pairs(m: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -7,7 +7,9 @@ A metric of relations adds what it measures to `RelationRow`; a row of a picture
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, Protocol, TypeVar
 
-ItemStatus = Literal["scored", "self", "duplicate", "invalid", "unmatched", "unlisted", "undefined", "bad_image"]
+ItemStatus = Literal[
+    "scored", "self", "duplicate", "invalid", "unmatched", "other_pair", "unlisted", "undefined", "bad_image"
+]
 ImageStatus = Literal["ok", "missing", "bad_image"]
 
 Corners = tuple[float, float, float, float]
@@ -73,6 +75,8 @@ class ImageRow:
     n_invalid_relations: int = 0
     """Relations of the prediction that were left out at the border under `on_invalid="skip"`: they have no row."""
     reason: str | None = None
+    n_gold_pairs: int | None = None
+    """Pairs of boxed objects with an annotated relation, where these are what is scored (`pairs="gold"`)."""
 
 
 @dataclass(frozen=True)

@@ -183,6 +183,7 @@ class TestKeywords:
             "normalisation": "none",
             "empty": "skip",
             "missing": "zero",
+            "pairs": "gold",
             "ref_formula": "openvocsgg",
             "on_invalid": "skip",
             "on_bad_image": "skip",

@@ -364,7 +364,10 @@ class TestOptions:
             ({"missing": "skip"}, "missing: expected one of zero, error"),
             ({"config": "role"}, 'config: expected one of roles, gold_verb, vqa, got "role"; did you mean "roles"'),
             ({"verbsetting": "gold"}, 'did you mean "verb_setting"'),
-            ({"limits": 3}, "config, verb_setting, missing, limit, return_items, on_invalid, bootstrap, seed, got"),
+            (
+                {"limits": 3},
+                "config, verb_setting, max_values, missing, limit, return_items, on_invalid, bootstrap, seed, got",
+            ),
             ({"bootstrap": 3}, "bootstrap: expected 0"),
             ({"config": "gold_verb", "verb_setting": "top1"}, 'verb_setting: expected "gold" with config="gold_verb"'),
             ({"config": "vqa", "verb_setting": "gold"}, "which has no verbs"),

@@ -25,7 +25,7 @@ Args:
     references: the same, annotated; optional, aligned by image_id. With them the objects are the references'.
     images: a folder, a mapping from image_id, or a list beside the predictions (paths, PIL images, uint8 arrays).
     model: a model name or an encoder object; the config's model when left out.
-    matching, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image,
+    matching, pairs, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image,
         batch_size, bootstrap, seed: see sgeval.relclip.Options and the card.
     device, precision, preprocess: "auto", "cpu", "cuda", ...; "fp32" or "bf16"; "pil" or "tensor".
     cache: a folder that keeps embeddings for later runs.

@@ -28,6 +28,7 @@ Args (config "vqa"):
     predictions: rows {"question_id", "answer"}: one of the options, its position from 0, or null for a refusal.
     references: rows {"question_id", "options", "answer", "task", "frame_id"}; the last two may be null.
 Args (all):
+    max_values: of the predicted values of a role the first so many count; all when left out.
     missing: "zero" (what the predictions lack is wrong) or "error".
     on_invalid, limit, bootstrap, seed, return_items: see the card.
 Returns:

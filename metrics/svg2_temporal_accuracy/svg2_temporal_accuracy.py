@@ -26,8 +26,8 @@ Args:
         models become such graphs by sgeval.readers.answers.read_answers.
     judge: "wordnet" (the default, offline; it announces itself), "exact", "embedding:MODEL", "provider/model", a judge that
         sgeval.judges.make_judge made with options, or any callable.
-    thresholds, denominator, average, assignment, ignore_direction, merge_same_predicate, strict, endpoint_match,
-        missing_interval, levels, restrict_to_given, identical, prediction_span_end, max_unjudged: see
+    thresholds, denominator, average, assignment, max_per_pair, ignore_direction, merge_same_predicate, strict,
+        endpoint_match, missing_interval, levels, restrict_to_given, identical, prediction_span_end, max_unjudged: see
         sgeval.temporal.Options and the card.
     on_invalid, missing, limit, bootstrap, seed, return_items: see the card.
 Returns:

@@ -87,6 +87,10 @@ Level = Annotated[
 RestrictToGiven = Annotated[
     bool | None, typer.Option("--restrict-to-given", help="Leave out objects that the model was not given.")
 ]
+MaxPerPair = Annotated[
+    int | None,
+    typer.Option(help="Predicted relations of a pair, and attributes of an object, that may be right; all by default."),
+]
 IgnoreDirection = Annotated[
     bool | None, typer.Option("--ignore-direction", help="Report the accuracy that ignores direction too.")
 ]

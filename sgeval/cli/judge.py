@@ -40,6 +40,7 @@ def ask(
     references_format: flags.GoldForm = None,
     split: flags.Split = None,
     limit: flags.Limit = None,
+    max_per_pair: flags.MaxPerPair = None,
     ignore_direction: flags.IgnoreDirection = None,
     merge_same_predicate: flags.MergeSamePredicate = None,
     level: flags.Level = None,

@@ -33,6 +33,10 @@ def relclipscore(
     split: flags.Split = None,
     limit: Annotated[int | None, typer.Option(help="Score the first N references only.")] = None,
     matching: Annotated[str | None, typer.Option(help="given (default), pair_iou or union_iou.")] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(help="predicted (default), or gold: the pairs of the references, 0 where nothing was predicted."),
+    ] = None,
     penalty: Annotated[str | None, typer.Option(help="guarded (default), bounded, literal or none.")] = None,
     context: flags.Context = None,
     fit: flags.Fit = None,
@@ -175,6 +179,9 @@ def ssg_role_values(
     verb_setting: Annotated[
         str | None, typer.Option(help="top1 (default): a wrong verb makes its roles wrong; or gold.")
     ] = None,
+    max_values: Annotated[
+        int | None, typer.Option(help="Predicted values of a role that may be right: the first N; all by default.")
+    ] = None,
     missing: Annotated[
         str | None, typer.Option(help="Frames without a prediction: zero (default: wrong) or error.")
     ] = None,
@@ -228,6 +235,7 @@ def svg2_temporal_accuracy(
     ] = None,
     average: Annotated[str | None, typer.Option(help="items (default: pooled) or video.")] = None,
     assignment: Annotated[str | None, typer.Option(help="any (default) or one_to_one.")] = None,
+    max_per_pair: flags.MaxPerPair = None,
     ignore_direction: flags.IgnoreDirection = None,
     merge_same_predicate: flags.MergeSamePredicate = None,
     strict: Annotated[str | None, typer.Option(help="judge (default), or string: equal strings alone.")] = None,

@@ -108,7 +108,7 @@ def open_pictures(
     pictures = [
         resolve(pair, size, options, template, encoder, file_below(source, images))
         if size
-        else unread(pair, faults.get(index))
+        else unread(pair, faults.get(index), options)
         for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
     ]
     if options.on_invalid == "error" and (words := invalid_relations(pictures, side)):

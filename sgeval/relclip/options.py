@@ -14,6 +14,7 @@ from sgeval.validation import OnInvalid
 
 Empty = Literal["zero", "skip"]
 RefFormula = Literal["harmonic", "openvocsgg"]
+Pairs = Literal["predicted", "gold"]
 
 CONFIGS: dict[str, tuple[str, str]] = {
     "clip": ("clip-l14", "relclipscore"),
@@ -39,6 +40,8 @@ class Options:
     normalisation: Normalisation = "words"
     empty: Empty = "zero"
     missing: Missing = "error"
+    pairs: Pairs = "predicted"
+    """What is averaged: the predicted triplets (the paper), or the pairs that the references relate, unanswered ones as 0."""
     ref_formula: RefFormula = "harmonic"
     on_invalid: OnInvalid = "error"
     on_bad_image: OnBadImage = "error"
@@ -68,11 +71,13 @@ class Options:
             "badimage": self.on_bad_image,
             "dedup": "merge",
         }
-        return {**parts, "refs": self.ref_formula if with_references else "none"}
+        parts["refs"] = self.ref_formula if with_references else "none"
+        return parts if self.pairs == "predicted" else {**parts, "pairs": self.pairs}
 
 
 _CHOICES: dict[str, Any] = {
     "matching": Matching,
+    "pairs": Pairs,
     "penalty": Penalty,
     "fit": Fit,
     "normalisation": Normalisation,

@@ -44,6 +44,16 @@ def check_given(pairs: Sequence[Pair]) -> None:
             )
 
 
+def gold_pairs(reference: SceneGraph | None) -> frozenset[frozenset[int]]:
+    """The unordered pairs of boxed objects that a reference relates. They follow from the reference alone: nothing that is
+    predicted, and no picture, adds or takes one."""
+    if reference is None:
+        return frozenset()
+    boxed = {item.id for item in reference.objects if item.bbox is not None}
+    pairs = (frozenset((relation.subject_id, relation.object_id)) for relation in reference.relations)
+    return frozenset(pair for pair in pairs if len(pair) == 2 and pair <= boxed)
+
+
 def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: Any, file: str | None) -> Picture:
     """The rows of one picture. Items that will be scored carry text, crop and boxes; the others their reason."""
     prediction, reference = pair
@@ -51,7 +61,9 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
     assert graph is not None
     width, height = size
     boxed = [item for item in graph.objects if item.bbox is not None]
+    gold = gold_pairs(reference) if options.pairs == "gold" else None
     row = ImageRow(graph.image_id, file, width, height, len(boxed), "ok" if prediction is not None else "missing")
+    row = row if gold is None else replace(row, n_gold_pairs=len(gold))
     if prediction is None:
         return Picture(row, (), {})
     ends = ends_of(prediction, reference, size, options.matching)
@@ -61,6 +73,8 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
         _placed(_item(graph.image_id, index, relation, ends.objects), relation, ends, pair_of)
         for index, relation in enumerate(prediction.relations)
     ]
+    if gold is not None:
+        placed = [_of_gold(item, gold) for item in placed]
     items = [
         _ready(item, size, options, template, encoder, references) if item.status == "scored" else item
         for item in _merged(placed, options)
@@ -73,6 +87,13 @@ def resolve(pair: Pair, size: Size, options: Options, template: str, encoder: An
         for ends, triplets in references.items()
     }
     return Picture(replace(row, n_clipped=ends.n_clipped, n_outside=ends.n_outside), tuple(items), texts)
+
+
+def _of_gold(item: Item, gold: frozenset[frozenset[int]]) -> Item:
+    """A relation between objects that the reference does not relate is set aside before it costs anything."""
+    if item.status != "scored" or frozenset(item.pair or ()) in gold:
+        return item
+    return replace(item, status="other_pair", reason="the reference has no relation on its pair")
 
 
 def _merged(items: Sequence[Item], options: Options) -> list[Item]:
@@ -96,14 +117,15 @@ def _triplet(item: Item, options: Options) -> tuple[int, int, str]:
     return (*item.pair, item.group if options.normalisation == "words" else item.predicate)
 
 
-def unread(pair: Pair, fault: str | None) -> Picture:
+def unread(pair: Pair, fault: str | None, options: Options) -> Picture:
     """A picture that is not scored: its prediction is missing, or (`fault`) it cannot be read."""
     prediction, reference = pair
     graph = reference or prediction
     assert graph is not None
     m = sum(item.bbox is not None for item in graph.objects)
     status: ImageStatus = "missing" if fault is None else "bad_image"
-    row = ImageRow(graph.image_id, None, graph.width, graph.height, m, status, reason=fault)
+    gold = len(gold_pairs(reference)) if options.pairs == "gold" else None
+    row = ImageRow(graph.image_id, None, graph.width, graph.height, m, status, reason=fault, n_gold_pairs=gold)
     if prediction is None or fault is None:
         return Picture(row, (), {})
     labels = {item.id: item for item in (*graph.objects, *prediction.objects)}

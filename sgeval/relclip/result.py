@@ -12,7 +12,7 @@ import numpy as np
 from sgeval.boxes import DISTANCES, SIZES, distance_group, gap, overlapping, size_group, size_ratio
 from sgeval.relclip.options import Options
 from sgeval.relclip.rows import Item
-from sgeval.relscore import image_mean, penalised, possible_pairs, replaced
+from sgeval.relscore import image_mean, pair_scores, penalised, possible_pairs, replaced
 from sgeval.rows import ImageRow, Rows
 from sgeval.summary import Floats, Sample, intervals, mean, slices
 
@@ -25,7 +25,10 @@ class _PerImage:
 
     images: list[ImageRow]
     scored: list[list[Item]]
+    units: list[list[float]]
+    """The scores that are averaged in a picture: of its scored triplets, or of its annotated pairs."""
     k: Floats
+    """How many they are."""
     p: Floats
     mean: Floats
     headline: Floats
@@ -40,9 +43,12 @@ def summarise(
     result: dict[str, Any] = {
         key: mean(values.headline.tolist()),
         "mean_score": mean(values.mean.tolist()),
-        "mean_score_relations": mean([item.score for item in scored if item.score is not None]),
+        "mean_score_relations": mean([score for units in values.units for score in units]),
         "pair_coverage": _pair_coverage(values),
     }
+    if options.pairs == "gold":
+        n_pairs = int(values.k.sum())
+        result["gold_pair_coverage"] = _n_answered(values) / n_pairs if n_pairs else None
     if rows.with_references:
         result |= _references(values, key)
     if options.bootstrap:
@@ -131,34 +137,64 @@ def _per_image(rows: Rows[Item], options: Options) -> _PerImage:
             undefined.add(item.image_id)
     images = [row for row in rows.in_order().images if row.status != "bad_image"]
     scored = [items[row.image_id] for row in images]
-    k = np.array([len(found) for found in scored], dtype=np.int64)
+    units = [_units(row, found, options) for row, found in zip(images, scored, strict=True)]
+    k = np.array([len(found) for found in units], dtype=np.int64)
     p = possible_pairs([row.m for row in images])
     means = np.array(
-        [
-            _image_mean(row, found, row.image_id in undefined, options)
-            for row, found in zip(images, scored, strict=True)
-        ],
+        [_image_mean(row, found, row.image_id in undefined, options) for row, found in zip(images, units, strict=True)],
         dtype=np.float64,
     )
     headline = penalised(means, p, k, options.penalty)
     headline = np.where((k == 0) & ~np.isnan(means), means, headline)  # nothing scored: 0, whatever the penalty
-    return _PerImage(images, scored, k.astype(np.float64), p.astype(np.float64), means, headline)
+    return _PerImage(images, scored, units, k.astype(np.float64), p.astype(np.float64), means, headline)
 
 
-def _image_mean(row: ImageRow, scored: Sequence[Item], has_undefined: bool, options: Options) -> float:
-    """Eq. 2 for one picture. Nothing scored: 0 with two objects or more, undefined with fewer (or by `empty="skip"`)."""
-    if scored:
-        return image_mean([item.score for item in scored if item.score is not None])
-    if row.m < 2 or has_undefined:
+def _units(row: ImageRow, scored: Sequence[Item], options: Options) -> list[float]:
+    """The scores of a picture's relations, or with `pairs="gold"` of its annotated pairs (eq. 1 and `pair_scores`)."""
+    if options.pairs == "predicted":
+        return [item.score for item in scored if item.score is not None]
+    return [float(score) for score in pair_scores(_by_pair(scored).values(), row.n_gold_pairs or 0)]
+
+
+def _by_pair(scored: Sequence[Item]) -> dict[frozenset[int], list[float]]:
+    """The scores of the relations on each unordered pair."""
+    found: dict[frozenset[int], list[float]] = defaultdict(list)
+    for item in scored:
+        if item.score is not None:
+            found[frozenset(item.pair or ())].append(item.score)
+    return found
+
+
+def _image_mean(row: ImageRow, units: Sequence[float], has_undefined: bool, options: Options) -> float:
+    """Eq. 2 for one picture. Nothing scored: 0 with two objects or more, undefined with fewer (or by `empty="skip"`).
+    Where annotated pairs are scored, a picture without one is undefined."""
+    if units:
+        return image_mean(units)
+    if row.m < 2 or has_undefined or options.pairs == "gold":
         return NAN
     return 0.0 if row.status == "missing" or options.empty == "zero" else NAN
 
 
+def _gold_counts(values: _PerImage, n_elsewhere: int) -> dict[str, int]:
+    """What became of the annotated pairs, and how many relations were predicted elsewhere."""
+    n_pairs, answered = int(values.k.sum()), _n_answered(values)
+    return {
+        "n_gold_pairs": n_pairs,
+        "n_unanswered_pairs": n_pairs - answered,
+        "n_no_gold_pair": int((values.k == 0).sum()),
+        "n_other_pairs": n_elsewhere,
+    }
+
+
+def _n_answered(values: _PerImage) -> int:
+    """Unordered pairs with a scored relation."""
+    return sum(len(_by_pair(found)) for found in values.scored)
+
+
 def _pair_coverage(values: _PerImage) -> float | None:
     """Scored unordered pairs over possible pairs, pooled over the pictures with two objects or more."""
-    pairs = sum(len({frozenset(item.pair) for item in found if item.pair}) for found in values.scored)
     possible = int(values.p.sum())
-    return pairs / possible if possible else None
+    return _n_answered(values) / possible if possible else None
 
 
 def _references(values: _PerImage, key: str) -> dict[str, Any]:
@@ -189,7 +225,7 @@ def _ratios(values: _PerImage, key: str) -> Mapping[str, tuple[Floats, Floats]]:
         defined = ~np.isnan(column)
         return np.where(defined, column, 0.0), defined.astype(np.float64)
 
-    sums = np.array([math.fsum(item.score or 0.0 for item in found) for found in values.scored])
+    sums = np.array([math.fsum(found) for found in values.units])
     return {
         key: over_images(values.headline),
         "mean_score": over_images(values.mean),
@@ -200,19 +236,23 @@ def _ratios(values: _PerImage, key: str) -> Mapping[str, tuple[Floats, Floats]]:
 def _counts(rows: Rows[Item], values: _PerImage, scored: Sequence[Item], options: Options) -> dict[str, int]:
     status = Counter(item.status for item in rows.items)
     images = Counter(row.status for row in rows.images)
-    has_pairs = np.array([row.m >= 2 for row in values.images], dtype=bool)
+    is_gold = options.pairs == "gold"
+    could = np.array([bool(row.n_gold_pairs) if is_gold else row.m >= 2 for row in values.images], dtype=bool)
+    nothing = np.array([not found for found in values.scored], dtype=bool)
     undefined = {item.image_id for item in rows.items if item.status == "undefined"}
     at_the_border = sum(row.n_invalid_relations for row in rows.images)
     blameless = np.array([row.image_id not in undefined for row in values.images], dtype=bool)
+    gold = _gold_counts(values, status["other_pair"]) if is_gold else {}
     return {
         "n_images": len(rows.images),
         "n_scored_images": int((~np.isnan(values.headline)).sum()),
         "n_relations": len(scored),
         "n_predicted": len(rows.items) + at_the_border,
-        "n_empty": int(((values.k == 0) & has_pairs & blameless).sum()),
+        "n_empty": int((nothing & could & blameless).sum()),
         "n_undefined": int(np.isnan(values.headline).sum()),
         "n_undefined_relations": status["undefined"],
         "n_guarded": int((replaced(values.p, values.k, options.penalty) & (values.k > 0)).sum()),
+        **gold,
         "n_duplicates": status["duplicate"],
         "n_self": status["self"],
         "n_unmatched": status["unmatched"],

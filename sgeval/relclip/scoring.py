@@ -17,7 +17,7 @@ from sgeval.pictures import beside, is_list
 from sgeval.planning import Encoder
 from sgeval.regions import Context, Fit
 from sgeval.relclip.execution import score_pairs
-from sgeval.relclip.options import KEYS, Empty, Options, RefFormula, make_options
+from sgeval.relclip.options import KEYS, Empty, Options, Pairs, RefFormula, make_options
 from sgeval.relclip.resolve import Pair
 from sgeval.relclip.result import summarise
 from sgeval.relclip.rows import Item
@@ -63,6 +63,7 @@ def relclipscore(
     limit: int | None = None,
     return_items: bool = False,
     matching: Matching = "given",
+    pairs: Pairs = "predicted",
     penalty: Penalty = "guarded",
     context: Context = "none",
     fit: Fit = "model",
@@ -105,6 +106,10 @@ def relclipscore(
         A folder that keeps embeddings: a second run, or another metric, encodes nothing twice.
     limit
         Score the first N references (predictions when there are none) only, counted after records left out at the border.
+    pairs
+        `predicted`: eq. 2 is over the predicted triplets. `gold`: over the pairs that the references relate, each the mean
+        of the triplets predicted on it (`sgeval.relscore.pair_scores`), 0 without one; k of eq. 3 is their number, and
+        relations on other pairs are neither scored nor encoded. What a ranking needs: silence, repeats and spam do not pay.
     matching, penalty, context, fit, template, normalisation, empty, missing, ref_formula, on_invalid, on_bad_image
         What moves the number, see `sgeval.relclip.Options` and the card. With `on_invalid="skip"` a prediction whose
         record is left out whole takes its reference out of the mean; with `missing="zero"` too it scores 0, as missing.
@@ -116,7 +121,8 @@ def relclipscore(
     dict
         Floats and counts, `signature` last. `relclipscore` (or `relsiglipscore`, `relblipscore`) is the headline;
         `mean_score` eq. 2; `mean_score_relations` over all relations. What is undefined is `None` and counted: a
-        picture with fewer than two objects; p − k ≤ 0 under `penalty="literal"`.
+        picture with fewer than two objects; p − k ≤ 0 under `penalty="literal"`; with `pairs="gold"` one without an
+        annotated pair.
 
     Raises
     ------
@@ -142,6 +148,7 @@ def relclipscore(
         limit=limit,
         options=Options(
             matching=matching,
+            pairs=pairs,
             penalty=penalty,
             context=context,
             fit=fit,
@@ -206,6 +213,10 @@ def score_parsed(
     """The same for graphs that have passed the border."""
     if options.matching != "given" and references is None:
         raise SgevalError(f"matching: {shown(options.matching)} needs references")
+    if options.pairs == "gold" and references is None:
+        raise SgevalError('pairs: "gold" needs references: the pairs that count are theirs')
+    if options.pairs == "gold" and options.empty == "skip":
+        raise SgevalError('empty: expected "zero" with pairs="gold", where an unanswered pair scores 0, got "skip"')
     check_limit(limit)
     gold = references.scenes if references else None
     left_out = predictions.left_out | (references.left_out if references else set())

@@ -14,6 +14,7 @@ from sgeval.signature import parts_of
 WHY_UNDEFINED: Mapping[str, str] = {
     "bad_image": "could not be read",
     "objects": "{has|have} fewer than two objects with a box",
+    "no_gold_pair": "{has|have} no pair of objects with boxes that the reference relates",
     "no_number": "got no finite number from the model",
     "no_value": "{has|have} p − k of 0 or less, where eq. 3 as printed has no value",
     "skipped": '{has|have} no scored relation and {is|are} left out (empty="skip")',
@@ -27,6 +28,7 @@ WHY_UNSCORED: Mapping[str, str] = {
     "singleton": "{has|have} no other candidate than the truth",
     "unlisted": "{is|are} not in the vocabulary",
     "unmatched": "{has|have} boxes that match no pair of the reference",
+    "other_pair": "{is|are} on pairs that the reference does not relate",
     "undefined": "got no finite number from the model",
     "bad_image": "{belongs|belong} to a picture that could not be read",
 }
@@ -49,6 +51,8 @@ def undefined_pictures(run: Run) -> dict[str, str]:
         key = row["image_id"]
         if row["status"] == "bad_image":
             found[key] = "bad_image"
+        elif row["n_gold_pairs"] == 0:
+            found[key] = "no_gold_pair"
         elif row["k"]:
             found[key] = "no_value"
         elif row["m"] < 2:

@@ -62,7 +62,8 @@ def render_single(run: Run, out: Path, images: Path | None = None) -> Path:
     best, worst = extremes(run)
     pictures = Pictures(run, images)
     predicates, confused, both = predicate_rows(run), confused_rows(run), compared(run)
-    data = common(run, words.RELCLIP_COUNTS, pictures_left_out(run), pictures) | {
+    counts = words.GOLD_COUNTS if run.options.pairs == "gold" else words.RELCLIP_COUNTS
+    data = common(run, counts, pictures_left_out(run), pictures) | {
         "scores": score_rows(run),
         "histogram": histogram(scores(run)),
         "best": [card(run, item, pictures) for item in best],
@@ -90,7 +91,8 @@ def score_rows(run: Run) -> list[ScoreRow]:
     result = run.result
     penalty = words.PENALTIES.get(run.options.penalty, "")
     rows = [score_row(result, run.metric, metric_name(run.metric), f"Mean over pictures, {penalty}.")]
-    for key, meaning in words.SCORES.items():
+    of_pairs = words.OF_GOLD_PAIRS if run.options.pairs == "gold" else {}
+    for key, meaning in {**words.SCORES, **of_pairs}.items():
         why = _why_absent(run, key) if number(result.get(key)) is None else ""
         rows.append(score_row(result, key, words.SCORE_NAMES[key], f"{why} {meaning}".strip()))
     return rows
@@ -103,6 +105,8 @@ def _why_absent(run: Run, key: str) -> str:
         return "Not there: this model's scores are no cosines."
     if key in words.WITH_REFERENCE:
         return "Undefined: no scored relation has a reference on its pair."
+    if run.options.pairs == "gold" and key in words.OF_GOLD_PAIRS:
+        return "Undefined: no reference relates a pair of objects with boxes."
     if key == "mean_score_relations":
         return "Undefined: no relation was scored."
     if key == "pair_coverage":

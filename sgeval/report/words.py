@@ -21,12 +21,23 @@ SCORE_NAMES: Mapping[str, str] = {
     "mean_score": "Mean score",
     "mean_score_relations": "Mean score, all relations",
     "pair_coverage": "Pair coverage",
+    "gold_pair_coverage": "Coverage of annotated pairs",
     "ref_relclipscore": "Reference score",
     "exact_match": "Exact match",
     "exact_match_relations": "Exact match, all relations",
     "exact_match_normalised": "Exact match, normalised",
     "exact_match_normalised_relations": "Exact match, normalised, all relations",
 }
+
+OF_GOLD_PAIRS: Mapping[str, str] = {
+    "mean_score": (
+        "Mean over pictures of the mean over the pairs that the reference relates, 0 where nothing was predicted, "
+        "without the penalty (eq. 2)."
+    ),
+    "mean_score_relations": "Mean over all pairs that the references relate, 0 where nothing was predicted.",
+    "gold_pair_coverage": "Share of the pairs that the references relate for which a relation was scored.",
+}
+"""Where the pairs of the references are what is scored."""
 
 WITH_REFERENCE = tuple(name for name in SCORES if name.startswith(("ref_", "exact_")))
 
@@ -42,6 +53,7 @@ SCOPE: Mapping[str, str] = {
     "n_scored_images": "{picture|pictures} with a defined score; the headline is {its score|their mean}",
     "n_predicted": "{relation|relations} predicted",
     "n_relations": "{relation|relations} scored",
+    "n_gold_pairs": "{pair|pairs} of objects that the references relate; what is scored",
     "n_ref": "scored {relation|relations} whose ordered pair has a reference",
 }
 """Counts that say how much was scored. `{one|many}` agrees with the count."""
@@ -62,6 +74,7 @@ ROLE_SKIPPED: Mapping[str, str] = {
     "n_missing_roles": "{role|roles} without a predicted value, those of missing frames too; wrong",
     "n_wrong_verbs": "{pair|pairs} whose verb was not predicted",
     "n_no_verb": "of these: without any predicted verb",
+    "n_over_limit": "predicted {value|values} beyond the number that counts for a role; ignored",
     "n_extra_roles": "predicted {role that its frame|roles that their frames} in the annotation {does|do} not have; ignored",
     "n_several_predicted": "{role|roles} with more than one predicted value; any of them counts",
     "n_empty_frames": "annotated {frame|frames} without a role; left out of the role scores",
@@ -80,6 +93,9 @@ SKIPPED: Mapping[str, str] = {
     "n_undefined": (
         "{picture|pictures} without a defined score, for instance with fewer than two objects; left out of the mean"
     ),
+    "n_unanswered_pairs": "{pair|pairs} of the references without a scored relation; {it counts|they count} as 0",
+    "n_no_gold_pair": "{picture|pictures} whose reference relates no pair of objects with boxes; left out of the mean",
+    "n_other_pairs": "{relation|relations} on pairs that the reference does not relate; not scored",
     "n_undefined_relations": "{relation|relations} for which the model gave no finite number; left out",
     "n_guarded": (
         "{picture|pictures} with next to no pair left untried, where eq. 3 has no usable value; the guard's is taken"
@@ -103,6 +119,13 @@ SKIPPED: Mapping[str, str] = {
     "n_truncated": "scored {relation|relations} with a text longer than the model reads; the text is cut at its end",
 }
 """Counts of what was skipped, mended or is to be taken with care."""
+
+GOLD_SKIPPED: Mapping[str, str] = {
+    **SKIPPED,
+    "n_empty": "{picture|pictures} with an annotated pair and no scored relation; {it scores|they score} 0",
+    "n_missing": "{picture|pictures} that the predictions lack; {its|their} annotated pairs count as 0",
+}
+"""The same where the pairs of the references are what is scored."""
 
 THETA_SCOPE: Mapping[str, str] = {
     "n_images": SCOPE["n_images"],
@@ -165,6 +188,8 @@ TEMPORAL_SKIPPED: Mapping[str, str] = {
     "n_without_span": "{relation|relations} without a span, on either side",
     "n_not_given": "annotated {object|objects} that the model was not given; left out with {its|their} relations",
     "n_other_level": "annotated {object|objects} of another level; left out with {its|their} relations",
+    "n_repeats": "predicted {relation or attribute|relations and attributes} that only {repeats|repeat} another; merged",
+    "n_over_limit": "predicted {relation or attribute|relations and attributes} beyond the number that counts; wrong",
     "n_repaired_answers": "{answer|answers} of the model that had to be mended",
     "n_unread_answers": "{answer|answers} of the model in which there was nothing to read",
     "n_lost": "{part|parts} of answers that could not be read; not in the prediction",
@@ -189,6 +214,7 @@ class Counts:
 
 
 RELCLIP_COUNTS = Counts(SCOPE, SKIPPED, "scored")
+GOLD_COUNTS = Counts(SCOPE, GOLD_SKIPPED, "scored")
 ROLE_COUNTS = Counts(ROLE_SCOPE, ROLE_SKIPPED, "scored", "frame")
 TEMPORAL_COUNTS = Counts(TEMPORAL_SCOPE, TEMPORAL_SKIPPED, "scored", "item", "video")
 THETA_COUNTS = Counts(THETA_SCOPE, THETA_SKIPPED, "ranked")

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.options import check_options, options_of
+from sgeval.options import check_limit, check_options, options_of
 from sgeval.roles import VerbSetting
 from sgeval.validation import OnInvalid
 
@@ -22,6 +22,8 @@ class Options:
     """What moves the number or decides what is done with faults. Defaults are the paper's."""
 
     verb_setting: VerbSetting = "top1"
+    max_values: int | None = None
+    """How many predicted values of a role count, the first; all by default: then whoever names every value is right."""
     missing: Missing = "zero"
     on_invalid: OnInvalid = "error"
     bootstrap: int = 0
@@ -29,11 +31,15 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self, _CHOICES)
+        check_limit(self.max_values, "max_values")
+        if self.max_values is not None:
+            object.__setattr__(self, "max_values", int(self.max_values))
 
     def signature(self, input: str = "rows") -> dict[str, object]:
         """The options' part of the signature."""
         verbs: dict[str, object] = {} if input == "vqa" else {"verbs": self.verb_setting}
-        return {"input": input, **verbs, "missing": self.missing, "invalid": self.on_invalid}
+        parts = {"input": input, **verbs, "missing": self.missing, "invalid": self.on_invalid}
+        return parts if self.max_values is None else {**parts, "maxvalues": self.max_values}
 
 
 _CHOICES: dict[str, Any] = {"verb_setting": VerbSetting, "missing": Missing, "on_invalid": OnInvalid}
@@ -45,6 +51,8 @@ def make_options(given: Mapping[str, Any], config: str = "roles") -> Options:
     one_of("config", config, CONFIGS)
     setting = given.get("verb_setting")
     options = options_of(Options, {name: value for name, value in given.items() if name != "verb_setting"})
+    if config == "vqa" and options.max_values is not None:
+        raise SgevalError(f'max_values: expected none with config="vqa", which has no roles, got {options.max_values}')
     if setting is None:
         return replace(options, verb_setting="gold") if config == "gold_verb" else options
     if config == "vqa":

@@ -50,7 +50,7 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
             seen.add(row.key)
             if prediction is None and options.missing == "error" and row.key not in predictions.dropped:
                 faults.append(f"predictions: expected {told(row.key)}, got none")
-            found.append(_compared(row, prediction, index, n_predicted.get(row.key, 0)))
+            found.append(_compared(row, prediction, index, n_predicted.get(row.key, 0), options.max_values))
     if faults:
         raise InvalidInput("predictions", faults)
     if not any(row.status == "scored" for row in found):
@@ -85,11 +85,13 @@ def _bare(row: Row, index: int, status: Status, reason: str) -> FrameRow:
     )
 
 
-def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int) -> FrameRow:
-    """A frame beside its prediction. A verb without roles is `empty`, but its verb has a prediction."""
+def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int, most: int | None) -> FrameRow:
+    """A frame beside its prediction, of whose values of a role the first `most` count. A verb without roles is `empty`, but
+    its verb has a prediction."""
     frame_id, kind, subject_id, object_id = row.key
     said = prediction.roles if prediction else {}
-    values = [said.get(role, ()) for role in row.roles]
+    values = [said.get(role, ())[:most] for role in row.roles]
+    n_over = sum(len(said.get(role, ())) for role in row.roles) - sum(map(len, values))
     n_gold, n_said = tuple(map(len, row.roles.values())), tuple(map(len, values))
     hits = tuple([len({*gold} & {*found}) for gold, found in zip(row.roles.values(), values, strict=True)])
     return FrameRow(
@@ -111,4 +113,5 @@ def _compared(row: Row, prediction: Row | None, index: int, n_predicted: int) ->
         hits=hits,
         extra_roles=tuple([role for role in said if role not in row.roles]),
         n_extra_predicted=max(n_predicted - 1, 0),
+        n_over_limit=n_over,
     )

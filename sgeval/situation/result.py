@@ -199,6 +199,8 @@ def state_of_rows(rows: Rows[FrameRow], options: Options, columns: Columns | Non
         "n_unknown_frames": status["unknown"],
         "n_invalid": rows.n_invalid,
     }
+    if options.max_values is not None:
+        counts["n_over_limit"] = sum(row.n_over_limit for row in there)
     return roles.state(columns or columns_of_rows(there), options.verb_setting, counts)
 
 

@@ -39,6 +39,8 @@ class FrameRow:
     """Predicted roles that the annotation does not have; ignored."""
     n_extra_predicted: int = 0
     """Further predicted verb frames of the pair; ignored."""
+    n_over_limit: int = 0
+    """Predicted values of its roles beyond the number that counts (`max_values`); ignored."""
 
     @property
     def image_id(self) -> str:

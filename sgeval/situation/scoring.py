@@ -58,6 +58,7 @@ def ssg_role_values(
     *,
     config: str = "roles",
     verb_setting: VerbSetting | None = None,
+    max_values: int | None = None,
     missing: Missing = "zero",
     limit: int | None = None,
     return_items: bool = False,
@@ -88,6 +89,8 @@ def ssg_role_values(
         `roles`; `gold_verb`, the same with `verb_setting="gold"`; `vqa`, multiple choice.
     verb_setting
         `top1`: a wrong verb makes its roles wrong. `gold`: roles are scored whatever the predicted verb.
+    max_values
+        Of the predicted values of a role the first N count, the rest is counted; without it all do. 1 for a ranking.
     missing
         A frame (or question) that the predictions lack is wrong and counted (`zero`), or an `error`.
     limit
@@ -124,7 +127,13 @@ def ssg_role_values(
     for name in unknown:
         one_of("option", name, ssg_role_values.__kwdefaults__ or ())
     one_of("config", config, CONFIGS)
-    given = {"missing": missing, "on_invalid": on_invalid, "bootstrap": bootstrap, "seed": seed}
+    given = {
+        "max_values": max_values,
+        "missing": missing,
+        "on_invalid": on_invalid,
+        "bootstrap": bootstrap,
+        "seed": seed,
+    }
     options = make_options({**given, "verb_setting": verb_setting}, config)
     for name, side in (("predictions", predictions), ("references", references)):
         if side is None:

@@ -9,7 +9,7 @@ Where they differ the item is not decided.
 - triplet: the relation is right, and the labels of subject and object are accepted; the camera always is.
 
 Lenient takes every category but mismatch, strict takes `identical` alone (or equal strings, with `strict="string"`). With
-`assignment="one_to_one"` a prediction serves one relation: a largest matching of relations and predictions decides.
+`assignment="one_to_one"` a predicted relation serves one relation and an attribute one attribute: a largest matching decides.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,6 +73,8 @@ class Hits:
 def of_labels(kind: str, items: Sequence[Item], matches: Sequence[Match], reading: Reading, options: Options) -> Hits:
     """Objects or attributes."""
     edges = [(match, accepted(match, reading.strict, options)) for match in matches if match.kind == kind]
+    if kind == "attribute" and options.assignment == "one_to_one":
+        edges = _one_to_one(edges)
     return _hits(kind, items, edges)
 
 

@@ -14,6 +14,7 @@ from sgeval.judges.labels import normal
 from sgeval.readers.answers import ANSWER
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import Span
+from sgeval.temporal.limits import counting, without_repeated_attributes, without_repeats
 from sgeval.temporal.options import Options
 from sgeval.temporal.rows import Item, Match, Side, VideoRow
 from sgeval.tiou import ROUNDING, SpanSets, overlap
@@ -62,17 +63,24 @@ def _meet_video(out: Meeting, prediction: VideoGraph | None, reference: VideoGra
     mine = prediction.objects if prediction is not None else ()
     known = {item.id for item in reference.objects}
     guesses = [] if prediction is None else _in_scope(_predicted_relations(prediction, options), ids, known)
+    said = [item for item in mine if item.id in ids or item.id not in known]
+    n_repeats = n_over = 0
+    if options.max_per_pair is not None:
+        whole = len(guesses) + _n_attributes(said)
+        guesses, said = without_repeats(guesses), [without_repeated_attributes(item) for item in said]
+        n_repeats = whole - len(guesses) - _n_attributes(said)
+        n_over = sum(max(len(item.attributes) - options.max_per_pair, 0) for item in said)
+    by_pair = counting(guesses, options.max_per_pair)
+    n_over += len(guesses) - sum(map(len, by_pair.values()))
     length = duration(reference)
     key = reference.key
-    out.videos.append(_video_row(prediction, reference, gold, relations, guesses, known, options))
+    row = _video_row(prediction, reference, gold, relations, guesses, known, options)
+    out.videos.append(replace(row, n_repeats=n_repeats, n_over_limit=n_over))
     spans = [_spans(relation, length, options) for relation in relations]
     guessed = [_spans(relation, length, options) for relation in guesses]
-    _objects(out, key, gold, [item for item in mine if item.id in ids or item.id not in known])
+    _objects(out, key, gold, said, options.max_per_pair)
     _add_relations(out, key, "reference", relations, spans)
     _add_relations(out, key, "prediction", guesses, guessed)
-    by_pair: dict[tuple[int, int], list[int]] = {}
-    for number, relation in enumerate(guesses):
-        by_pair.setdefault(_ends(relation), []).append(number)
     for number, relation in enumerate(relations):
         ends = _ends(relation)
         turned = ends[::-1] if options.ignore_direction and ends[0] != ends[1] else None
@@ -87,8 +95,13 @@ def _meet_video(out: Meeting, prediction: VideoGraph | None, reference: VideoGra
                 out.spans[1].append(two or ())
 
 
-def _objects(out: Meeting, key: str, gold: Sequence[Object], mine: Sequence[Object]) -> None:
-    """Items of objects and attributes of both sides, and how they meet."""
+def _n_attributes(objects: Iterable[Object]) -> int:
+    return sum(len(item.attributes) for item in objects)
+
+
+def _objects(out: Meeting, key: str, gold: Sequence[Object], mine: Sequence[Object], most: int | None) -> None:
+    """Items of objects and attributes of both sides, and how they meet: of an object's predicted attributes the first
+    `most`."""
     place = {item.id: number for number, item in enumerate(mine)}
     for side, objects in (("reference", gold), ("prediction", mine)):
         out.items += [
@@ -106,7 +119,7 @@ def _objects(out: Meeting, key: str, gold: Sequence[Object], mine: Sequence[Obje
     out.matches += [
         Match(key, "attribute", item.index, guess.index, None)
         for item in attributes["reference"]
-        for guess in by_object.get(item.subject_id, ())
+        for guess in by_object.get(item.subject_id, ())[:most]
     ]
 
 

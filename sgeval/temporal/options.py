@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sgeval.errors import SgevalError, shown
 from sgeval.judges.labels import Identical
 from sgeval.matching import Missing
-from sgeval.options import check_options, options_of
+from sgeval.options import check_limit, check_options, options_of
 from sgeval.spans import SpanEnd
 from sgeval.validation import OnInvalid
 
@@ -37,7 +37,11 @@ class Options:
     average: Average = "items"
     """Over all items of all videos, or the mean of the videos' own shares."""
     assignment: Assignment = "any"
-    """Whether one predicted relation may satisfy several annotated ones of its pair, or one at most."""
+    """Whether one predicted relation may satisfy several annotated ones of its pair, one attribute several of its object, or
+    one at most."""
+    max_per_pair: int | None = None
+    """How many predicted relations of an ordered pair, and attributes of an object, are held against the annotation: the
+    first by falling score, then by position, once repeats are one. The others are wrong, and no judge is asked of them."""
     ignore_direction: bool = False
     """Adds keys `…_ignoring_direction`: a prediction from object to subject counts too. A diagnosis, not a score."""
     merge_same_predicate: bool = False
@@ -70,13 +74,16 @@ class Options:
                 raise SgevalError(f"{name}: expected true or false, got {shown(getattr(self, name))}")
         object.__setattr__(self, "thresholds", _thresholds(self.thresholds))
         object.__setattr__(self, "levels", _levels(self.levels))
+        check_limit(self.max_per_pair, "max_per_pair")
+        if self.max_per_pair is not None:
+            object.__setattr__(self, "max_per_pair", int(self.max_per_pair))
         share = self.max_unjudged
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) <= 1:
             raise SgevalError(f"max_unjudged: expected a share from 0 to 1, got {shown(share)}")
 
     def signature(self) -> dict[str, object]:
         """The options' part of the signature."""
-        return {
+        parts: dict[str, object] = {
             "tiou": "+".join(f">{threshold:g}" for threshold in self.thresholds),
             "average": self.average,
             "assignment": self.assignment,
@@ -92,6 +99,7 @@ class Options:
             "invalid": self.on_invalid,
             "missing": self.missing,
         }
+        return parts if self.max_per_pair is None else {**parts, "maxperpair": self.max_per_pair}
 
 
 _CHOICES: dict[str, Any] = {

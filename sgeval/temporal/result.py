@@ -31,6 +31,8 @@ COUNTED = (
     "n_lost",
 )
 """Counts of the rows of videos that the result sums."""
+LIMITED = ("n_repeats", "n_over_limit")
+"""The same, where a number of predictions is set."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def summarise(rows: Rows, options: Options, judge: str, signature: str, return_i
     result |= details
     if options.bootstrap:
         result |= intervals(ratios, options.bootstrap, options.seed)
-    result |= counts(rows)
+    result |= counts(rows, COUNTED if options.max_per_pair is None else (*COUNTED, *LIMITED))
     result |= {"judge": judge, "signature": signature}
     if return_items:
         result |= {
@@ -177,14 +179,14 @@ def readings(options: Options) -> Iterable[tuple[str, str, Reading, str]]:
             yield f"{kind}_accuracy_ignoring_direction", kind, Reading(False, main, True), "reference"
 
 
-def counts(rows: Rows) -> dict[str, int]:
+def counts(rows: Rows, of_videos: Sequence[str] = COUNTED) -> dict[str, int]:
     """How many items there are, what was odd, and what the judge did. Pairs of labels are counted once, however often they
     meet."""
     of = Counter((item.side, item.kind) for item in rows.items)
     found = {f"n_{kind}s": of["reference", kind] for kind in ("object", "attribute", "relation")}
     found |= {f"n_predicted_{kind}s": of["prediction", kind] for kind in ("object", "attribute", "relation")}
     found |= {"n_videos": len(rows.videos), "n_missing_videos": sum(row.status == "missing" for row in rows.videos)}
-    found |= {name: sum(getattr(row, name) for row in rows.videos) for name in COUNTED}
+    found |= {name: sum(getattr(row, name) for row in rows.videos) for name in of_videos}
     found["n_unread_answers"] = sum(NO_ANSWER in row.repairs for row in rows.videos)
     found["n_repaired_answers"] = sum(bool(row.repairs) for row in rows.videos) - found["n_unread_answers"]
     return found | {"n_invalid": rows.n_invalid} | judge_counts(rows)

@@ -36,6 +36,10 @@ class VideoRow:
     """Annotated objects left out since they are of another level."""
     n_lost: int = 0
     """Parts of a model's answer that could not be read and are not in the prediction."""
+    n_repeats: int = 0
+    """Predicted relations and attributes that say again what another of their pair or object says, where a number is set."""
+    n_over_limit: int = 0
+    """Predicted relations and attributes beyond the number that counts: wrong, and not judged."""
     repairs: tuple[str, ...] = ()
     """What had to be done to read a model's answer."""
 

@@ -64,6 +64,7 @@ def svg2_temporal_accuracy(
     denominator: Denominator = "references",
     average: Average = "items",
     assignment: Assignment = "any",
+    max_per_pair: int | None = None,
     ignore_direction: bool = False,
     merge_same_predicate: bool = False,
     strict: Strict = "judge",
@@ -103,8 +104,8 @@ def svg2_temporal_accuracy(
         Add `videos`, `items`, `matches` and `slices`.
     thresholds
         tIoU to be above of; 0.5 is always among them and is the headline.
-    denominator, average, assignment, ignore_direction, merge_same_predicate, strict, endpoint_match, missing_interval,
-    levels, restrict_to_given, identical, prediction_span_end, max_unjudged
+    denominator, average, assignment, max_per_pair, ignore_direction, merge_same_predicate, strict, endpoint_match,
+    missing_interval, levels, restrict_to_given, identical, prediction_span_end, max_unjudged
         See `sgeval.temporal.options.Options`.
     on_invalid, missing
         `error`, or `skip` faulty parts; `error`, or `zero`: videos without a prediction count as wrong.
