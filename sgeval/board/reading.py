@@ -11,10 +11,11 @@ from sgeval.board.settings import Limits, Task
 from sgeval.check import check_file
 from sgeval.data.source import read_source
 from sgeval.errors import Fault, InvalidInput
+from sgeval.every_row import Reading, Unread
 from sgeval.judges import make_judge
 from sgeval.limits import Limits as FileLimits
 from sgeval.phrases import canonical
-from sgeval.records import Object, SceneGraph, VideoGraph
+from sgeval.records import Graph, Object
 from sgeval.report import render_report
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
 from sgeval.validation import parse_graphs
@@ -72,7 +73,11 @@ def _file_limits(limits: Limits) -> FileLimits:
 
 def _check_frames(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
     """The same for rows of frames."""
-    rows = read_source(file, limits=_file_limits(limits))
+    noted = Reading(_file_limits(limits))
+    rows = read_source(file, noted=noted)
+    broken = [Fault(row.text, (index,), row.message) for index, row in enumerate(rows) if isinstance(row, Unread)]
+    if faults := noted.faults + broken:
+        return faults, {}, []
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
@@ -101,16 +106,17 @@ def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:
 
 
 def repeated(task: Task, run: Run, rows: Sequence[Any], gold: Sequence[Any]) -> float:
-    """The share of the references' statements that a submission makes word for word: role values, or relations between
-    the same objects, in videos at the same times. 0–1; 0 where the references say nothing."""
+    """The share of the annotated pairs of objects of which a submission says something, and nothing but what the references
+    say, word for word and, in videos, at the same times; of role values the share of roles. 0–1; 0 of nothing."""
     if task.metric == situation.KEY:
         return float(run.result["per_role_value_all"] or 0.0) / 100
     said = {graph.key: graph for graph in _graphs(task, rows)}
     n, n_repeated = 0, 0
     for graph in _graphs(task, gold):
-        truth = _statements(graph, graph)
+        truth = _by_pair(graph, graph)
+        mine = _by_pair(said[graph.key], graph) if graph.key in said else {}
         n += len(truth)
-        n_repeated += len(truth & _statements(said[graph.key], graph)) if graph.key in said else 0
+        n_repeated += sum(pair in mine and mine[pair] <= statements for pair, statements in truth.items())
     return n_repeated / n if n else 0.0
 
 
@@ -118,19 +124,17 @@ def _graphs(task: Task, rows: Sequence[Any]) -> Sequence[Any]:
     return parse_graphs(rows, kind=task.kind).graphs
 
 
-def _statements(graph: SceneGraph | VideoGraph, reference: SceneGraph | VideoGraph) -> set[tuple[Any, ...]]:
-    """Subject, predicate, object and times of relations. Objects are known by their boxes, else by their ids."""
+def _by_pair(graph: Graph, reference: Graph) -> dict[frozenset[int], set[tuple[Any, ...]]]:
+    """What is said of each pair of objects: subject, predicate and times. Objects are known by their boxes, else by ids."""
     by_box = {_box(item): item.id for item in reference.objects if item.bbox}
-    own = {item.id: by_box.get(_box(item), -2) if item.bbox else item.id for item in graph.objects}
-    return {
-        (
-            own.get(relation.subject_id, relation.subject_id),
-            canonical(relation.predicate),
-            own.get(relation.object_id, relation.object_id),
-            tuple((round(start, 2), round(end, 2)) for start, end in relation.spans or ()),
-        )
-        for relation in graph.relations
-    }
+    own = {item.id: by_box.get(_box(item), item.id) for item in graph.objects}
+    found: dict[frozenset[int], set[tuple[Any, ...]]] = {}
+    for relation in graph.relations:
+        subject, obj = (own.get(end, end) for end in (relation.subject_id, relation.object_id))
+        spans = getattr(relation, "spans", None) or ()
+        times = tuple((round(start, 2), round(end, 2)) for start, end in spans)
+        found.setdefault(frozenset((subject, obj)), set()).add((subject, canonical(relation.predicate), times))
+    return found
 
 
 def _box(item: Object) -> tuple[int, ...]:

@@ -51,5 +51,7 @@ def add(
     folder = Results(results or board / "results").add(entry, run, read.images)
     say(f"Added as {folder}")
     if entry.differs:
-        words = "; ".join(f"{part}: the task has {there or 'none'}, the run {here or 'none'}" for part, there, here in entry.differs)
+        words = "; ".join(
+            f"{part}: the task has {there or 'none'}, the run {here or 'none'}" for part, there, here in entry.differs
+        )
         say(one_line(f"It is shown apart, for its protocol is not the task's: {words}"))

@@ -1,0 +1,73 @@
+"""Score the demo systems and put them on the board of this folder: `python -m benchmarks.leaderboard.build_demo`.
+
+`results/` is made anew. A change of version, of a metric or of the demo model asks for it, since numbers of two versions are
+not mixed. Among the results are a run with another judge, one with another crop, and the references sent back.
+"""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import sgeval
+from benchmarks.leaderboard.made_data import SYSTEMS
+from sgeval.board import Results, read_board
+from sgeval.board.reading import answer_to
+from sgeval.board.results import About, make_entry
+from sgeval.board.settings import Task
+from sgeval.runs import read_run
+
+HERE = Path(__file__).parent
+SCENES = Path(sgeval.__file__).parent / "assets" / "demo_scenes"
+SIZES = {"good": 7.0, "swapped": 0.4, "guessing": 0.1, "careful": 8.0, "hasty": 3.0, "attentive": 72.0, "average": 7.0}
+"""Made up, as the systems are; others tell no size."""
+MORE = (
+    ("demo_relations", "good", SCENES / "predictions_good.jsonl", {"context": ("ratio", 0.5)}, "good, wider crop"),
+    (
+        "demo_videos",
+        "careful",
+        HERE / "submissions" / "videos" / "careful.jsonl",
+        {"judge": "exact"},
+        "careful, judged exactly",
+    ),
+)
+"""Runs under other settings: task, system, file, settings, name on the board."""
+
+
+def main() -> None:
+    """Make `results/`."""
+    board = read_board(HERE)
+    shutil.rmtree(HERE / "results", ignore_errors=True)
+    results = Results(HERE / "results")
+    jobs = [
+        ("demo_relations", name, SCENES / f"predictions_{name}.jsonl", {}, name)
+        for name in ("good", "guessing", "swapped")
+    ]
+    jobs.append(("demo_relations", "references", SCENES / "references.jsonl", {}, "references sent back"))
+    for task, systems in SYSTEMS.items():
+        jobs += [(f"demo_{task}", name, HERE / "submissions" / task / f"{name}.jsonl", {}, name) for name in systems]
+    for number, (task_id, name, file, settings, shown) in enumerate((*jobs, *MORE)):
+        task = board.tasks[task_id]
+        with tempfile.TemporaryDirectory() as out:
+            answer = answer_to(_with(task, settings), board.limits, file, Path(out), shown)
+            run = read_run(Path(out) / "run")
+            entry = make_entry(
+                run,
+                task,
+                About.checked(shown, "the demo", "", SIZES.get(name)),
+                copied=answer["copied"],
+                scored_here=not settings,
+                now=datetime(2026, 11, 30, 12, 0, number, tzinfo=timezone.utc),
+            )
+            print(results.add(entry, run.folder, task.images).relative_to(HERE), shown, entry.result[task.key])
+
+
+def _with(task: Task, settings: dict[str, object]) -> Task:
+    from dataclasses import replace
+
+    return replace(task, settings={**task.settings, **settings})
+
+
+if __name__ == "__main__":
+    main()
