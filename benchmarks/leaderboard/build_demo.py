@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 SCENES = Path(sgeval.__file__).parent / "assets" / "demo_scenes"
 SIZES = {"good": 7.0, "swapped": 0.4, "guessing": 0.1, "careful": 8.0, "hasty": 3.0, "attentive": 72.0, "average": 7.0}
 """Made up, as the systems are; others tell no size."""
-MORE = (
+MORE: tuple[tuple[str, str, Path, dict[str, object], str], ...] = (
     ("demo_relations", "good", SCENES / "predictions_good.jsonl", {"context": ("ratio", 0.5)}, "good, wider crop"),
     (
         "demo_videos",
@@ -64,8 +64,6 @@ def main() -> None:
 
 
 def _with(task: Task, settings: dict[str, object]) -> Task:
-    from dataclasses import replace
-
     return replace(task, settings={**task.settings, **settings})
 
 
