@@ -22,17 +22,19 @@ HERE = Path(__file__).parent
 SCENES = Path(sgeval.__file__).parent / "assets" / "demo_scenes"
 SIZES = {"good": 7.0, "swapped": 0.4, "guessing": 0.1, "careful": 8.0, "hasty": 3.0, "attentive": 72.0, "average": 7.0}
 """Made up, as the systems are; others tell no size."""
-MORE: tuple[tuple[str, str, Path, dict[str, object], str], ...] = (
+Job = tuple[str, str, Path, dict[str, object], str]
+"""Task, system, file, settings beyond those of the task, name on the board."""
+MORE: tuple[Job, ...] = (
     ("demo_relations", "good", SCENES / "predictions_good.jsonl", {"context": ("ratio", 0.5)}, "good, wider crop"),
     (
         "demo_videos",
         "careful",
-        HERE / "submissions" / "videos" / "careful.jsonl",
+        HERE / "submissions/videos/careful.jsonl",
         {"judge": "exact"},
         "careful, judged exactly",
     ),
 )
-"""Runs under other settings: task, system, file, settings, name on the board."""
+"""Runs under other settings."""
 
 
 def main() -> None:
@@ -40,13 +42,11 @@ def main() -> None:
     board = read_board(HERE)
     shutil.rmtree(HERE / "results", ignore_errors=True)
     results = Results(HERE / "results")
-    jobs = [
-        ("demo_relations", name, SCENES / f"predictions_{name}.jsonl", {}, name)
-        for name in ("good", "guessing", "swapped")
-    ]
+    drawn = ("good", "guessing", "swapped")
+    jobs: list[Job] = [("demo_relations", name, SCENES / f"predictions_{name}.jsonl", {}, name) for name in drawn]
     jobs.append(("demo_relations", "references", SCENES / "references.jsonl", {}, "references sent back"))
-    for task, systems in SYSTEMS.items():
-        jobs += [(f"demo_{task}", name, HERE / "submissions" / task / f"{name}.jsonl", {}, name) for name in systems]
+    for kind, systems in SYSTEMS.items():
+        jobs += [(f"demo_{kind}", name, HERE / "submissions" / kind / f"{name}.jsonl", {}, name) for name in systems]
     for number, (task_id, name, file, settings, shown) in enumerate((*jobs, *MORE)):
         task = board.tasks[task_id]
         with tempfile.TemporaryDirectory() as out:

@@ -133,7 +133,7 @@ class Entry:
         """As a comparison sees it. One that repeats the references measures something else, and says so."""
         protocol = dict(self.protocol)
         if self.repeats_references:
-            protocol["copied"] = "repeats the references"
+            protocol["repeats"] = "the references"
         return Contender(
             self.about.system, self.metric, self.result, self.sample, protocol, frozenset(self.sample.units)
         )

@@ -40,10 +40,13 @@ class Row:
 
     @property
     def protocol(self) -> str:
-        """`ranked`, or what differs: `judge exact, ranked wordnet`."""
+        """`ranked`, or what differs: `judge exact (ranked: wordnet)`."""
         if self.rank is not None:
             return RANKED
-        return ", ".join(f"{name} {here or NOTHING}, ranked {there or NOTHING}" for name, there, here in self.differs)
+        words = (
+            f"{name} {here or 'none'}" + (f" (ranked: {there})" if there else "") for name, there, here in self.differs
+        )
+        return ", ".join(words)
 
     @property
     def size(self) -> str:
