@@ -30,6 +30,7 @@ from sgeval import alignment, relclip, situation, temporal
 from sgeval.bundle.specs import ENCODER_SETTINGS, MODULES
 from sgeval.bundle.strict_yaml import read_yaml
 from sgeval.errors import SgevalError, one_of, shown
+from sgeval.judges.make import is_language_model
 from sgeval.options import options_of
 from sgeval.runs import FORMS
 from sgeval.schemas import Kind
@@ -151,6 +152,9 @@ def _task(given: Any, folder: Path, place: str) -> Task:
         whole.get("form", "sgeval"),
         whole.get("submissions", whole["metric"] != alignment.KEY),
     )
+    if task.submissions and is_language_model(task.judge):
+        expected = "a judge that asks nobody, since submissions are scored without network"
+        raise SgevalError(f"{place}.settings: expected {expected}, got {shown(task.judge)}")
     try:
         task.options()
     except SgevalError as fault:

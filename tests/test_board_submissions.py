@@ -1,0 +1,154 @@
+"""What a board answers to a submission, and that its demo results are what the demo systems score."""
+
+import json
+import zipfile
+
+import pytest
+from board_kit import found, gold, make_board, write_rows
+
+from benchmarks.leaderboard.build_demo import HERE
+from sgeval.board import Results, read_board, standing
+from sgeval.board.reading import answer_to
+from sgeval.board.results import About
+from sgeval.board.scoring import Scorer
+from sgeval.board.settings import Limits
+from sgeval.comparison import compare
+from sgeval.errors import SgevalError
+from sgeval.runs import read_run
+
+
+@pytest.fixture
+def board(tmp_path):
+    return make_board(tmp_path / "board")
+
+
+def answer(board, tmp_path, rows, name="mine", ending=".jsonl", limits=None):
+    file = write_rows(tmp_path / f"sent{ending}", rows)
+    out = tmp_path / "out"
+    out.mkdir(exist_ok=True)
+    return answer_to(board.tasks["videos"], limits or Limits(), file, out, name)
+
+
+class TestAnswers:
+    def test_a_good_one_is_scored(self, board, tmp_path):
+        told = answer(board, tmp_path, found(9))
+        assert told["faults"] == [] and told["counts"] == {
+            "videos": 20,
+            "objects": 40,
+            "relations": 18,
+            "predicates": 2,
+        }
+        run = read_run(tmp_path / "out" / "run")
+        assert (run.name, run.result["triplet_accuracy"]) == ("mine", 45.0)  # 18 of 40
+        assert (tmp_path / "out" / "run" / "report.html").is_file()
+        assert str(tmp_path) not in (tmp_path / "out" / "run" / "results.json").read_text()
+
+    def test_checked_only(self, board, tmp_path):
+        assert answer(board, tmp_path, found(9), name=None)["n_faults"] == 0
+        assert not (tmp_path / "out" / "run").exists()
+
+    def test_every_fault_with_its_pointer(self, board, tmp_path):
+        rows = found(9)[:-1]  # v19 is missing
+        rows[2] = {**rows[2], "duration": float("nan")}
+        rows[3] = {**rows[3], "relations": [[0, 1]]}
+        rows[4] = {**rows[4], "video_id": "elsewhere"}
+        told = answer(board, tmp_path, rows)
+        pointers = {fault["pointer"] for fault in told["faults"]}
+        words = " ".join(fault["message"] for fault in told["faults"])
+        assert {"/2/duration", "/3/relations/0"} <= pointers and {"v19", "v04", "elsewhere"} <= {*_quoted(words)}
+        assert told["n_faults"] == len(told["faults"]) == 5 and not (tmp_path / "out" / "run").exists()
+
+    @pytest.mark.parametrize(
+        ("limits", "words"),
+        [
+            (Limits(graphs=19), "at most 19 rows"),
+            (Limits(relations=17), "at most 17 relations"),
+            (Limits(upload_bytes=100), "at most 100 bytes"),
+        ],
+    )
+    def test_limits(self, board, tmp_path, limits, words):
+        told = answer(board, tmp_path, found(9), limits=limits)
+        assert told["n_faults"] == 1 and words in told["faults"][0]["message"]
+
+    @pytest.mark.parametrize(
+        ("rows", "copied"),
+        [
+            (gold(), 1.0),
+            (found(5), 0.25),  # 10 of 40 pairs
+            ([{**row, "relations": row["relations"][:1]} for row in gold()], 0.5),
+            ([{**row, "relations": [{**each, "predicate": "x"} for each in row["relations"]]} for row in gold()], 0.0),
+            (
+                [
+                    {**row, "relations": [{**each, "spans": [{"start": 0, "end": 9}]} for each in row["relations"]]}
+                    for row in gold()
+                ],
+                0.0,
+            ),
+        ],
+    )
+    def test_how_much_is_word_for_word(self, board, tmp_path, rows, copied):
+        assert answer(board, tmp_path, rows)["copied"] == copied
+
+
+def _quoted(words):
+    return [part for part in words.split('"') if part.isalnum()]
+
+
+class TestScorer:
+    """Through the child process; `test_board_hardening` attacks it."""
+
+    def test_from_file_to_entry(self, board, tmp_path):
+        results = Results(tmp_path / "results")
+        scorer = Scorer(board, results)
+        file = write_rows(tmp_path / "sent.jsonl", found(9))
+        with zipfile.ZipFile(tmp_path / "sent.zip", "w") as packed:
+            packed.write(file, "sent.jsonl")
+        outcome = scorer.submit(board.tasks["videos"], tmp_path / "sent.zip", About.checked("mine"))
+        (entry,) = results.entries("videos")
+        assert outcome.entry == entry and entry.result["triplet_accuracy"] == 45.0
+        assert (entry.scored_here, entry.copied, entry.differs) == (True, 0.45, ())
+        with pytest.raises(SgevalError, match=f"is on the board already, as {entry.id}"):
+            scorer.submit(board.tasks["videos"], tmp_path / "sent.zip", About.checked("mine"))
+        bad = write_rows(tmp_path / "bad.jsonl", found(9)[:5])
+        outcome = scorer.submit(board.tasks["videos"], bad, About.checked("mine"))
+        assert outcome.n_faults == 15 and outcome.entry is None and len(results.entries("videos")) == 1
+
+
+class TestDemo:
+    """The results that come with the board. Where a change moves them, `build_demo` makes them anew."""
+
+    def test_ranked_as_compare_ranks_their_runs(self):
+        board, results = read_board(HERE), Results(HERE / "results")
+        for task in board.tasks.values():
+            found = standing(task, results.entries(task.id))
+            runs = [read_run(results.place(row.entry) / "run") for row in found.ranked]
+            direct = compare(runs[::-1], (task.key,))
+            assert len(direct.groups) == 1
+            assert [(row.rank, row.entry.about.system) for row in found.ranked] == [
+                (line.rank, line.name) for line in direct.groups[0].lines[task.key]
+            ]
+
+    def test_another_judge_stands_apart(self):
+        board, results = read_board(HERE), Results(HERE / "results")
+        apart = [
+            (row.entry.about.system, row.protocol)
+            for task in board.tasks.values()
+            for row in standing(task, results.entries(task.id)).apart
+        ]
+        assert apart == [
+            ("references sent back", "repeats the references"),
+            ("good, wider crop", "context ratio0.5each (ranked: none)"),
+            ("careful, judged exactly", "judge exact (ranked: wordnet)"),
+        ]
+
+    def test_they_are_of_this_version(self, tmp_path):
+        """Scored again, a system has the number and the protocol that stand on the board."""
+        board, results = read_board(HERE), Results(HERE / "results")
+        for task_id in ("demo_videos", "demo_situations"):
+            entry = results.entries(task_id)[0]
+            file = HERE / "submissions" / task_id.removeprefix("demo_") / f"{entry.about.system}.jsonl"
+            answer_to(board.tasks[task_id], board.limits, file, tmp_path / task_id, "again")
+            run = read_run(tmp_path / task_id / "run")
+            assert run.result == json.loads(json.dumps(dict(entry.result))) | {
+                key: value for key, value in run.result.items() if key not in entry.result
+            }
