@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sgeval.board import read_board
 from sgeval.cli.app import app
 from sgeval.demo import SCENES
 from sgeval.formats import read_graphs
@@ -90,6 +91,15 @@ def test_commands(here, page, made):
         outcome = CliRunner().invoke(app, arguments)
         assert outcome.exit_code == 0, (line, outcome.output)
     assert [name for name in made if not (here / name).is_file()] == []
+
+
+def test_the_board_of_the_page_is_one(tmp_path):
+    (text,) = blocks(BOARD, "yaml")
+    (tmp_path / "data" / "images").mkdir(parents=True)
+    (tmp_path / "data" / "gold.jsonl").touch()
+    (tmp_path / "board.yaml").write_text(text, encoding="utf-8")
+    (task,) = read_board(tmp_path).tasks.values()
+    assert task.options().pairs == "gold"
 
 
 def test_links_within_the_pages():
