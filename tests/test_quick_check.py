@@ -103,7 +103,8 @@ def test_every_key_of_the_schema_is_checked(kind):
 
     def keys(part):
         named = part.get("properties", {})
-        return {*named, *(key for inner in (*named.values(), part.get("items", {})) for key in keys(inner))}
+        inner = [*named.values(), *([part["items"]] if "items" in part else [])]
+        return {*named, *(key for each in inner for key in keys(each))}
 
     whole = schema(kind)
     wanted = keys(whole).union(*(keys(part) for part in whole["$defs"].values()))
@@ -131,9 +132,7 @@ def test_shipped_files_are_accepted():
         assert is_sound(json.loads(json.dumps(to_dict(graph))), kind)
 
 
-@pytest.mark.parametrize(
-    "value", [{1, 2}, frozenset({1}), b"x", memoryview(b"x"), 1j], ids=lambda value: type(value).__name__
-)
+@pytest.mark.parametrize("value", [{1, 2}, frozenset({1}), b"x", 1j], ids=lambda value: type(value).__name__)
 def test_what_json_cannot_hold_is_left_to_jsonschema(value):
     """msgspec takes a set for a list."""
     row = copy.deepcopy(FULL["image"])
