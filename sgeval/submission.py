@@ -111,8 +111,10 @@ def _member(path: Path, folder: Path, place: str, limits: Limits) -> str:
     return names[0]
 
 
-def _renamed(text: str, copy: Path, name: str) -> str:
-    return text.replace(str(copy), name).replace(f"{copy.parent}/", f"{name.partition(': member')[0]}: member ")
+def _renamed(text: str, copy: Path, name: str) -> Fault:
+    """The text, or the fault, without the place of the copy."""
+    new = text.replace(str(copy), name).replace(f"{copy.parent}/", f"{name.partition(': member')[0]}: member ")
+    return Fault(new, text.place, text.message) if isinstance(text, Fault) else Fault(new)
 
 
 def within(rows: Iterable[Any], reading: Reading, place: str) -> Iterator[Any]:
