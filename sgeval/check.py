@@ -122,7 +122,9 @@ def _read(
         found.note(reading.faults, side)
         place = f"{reading.name or file}: "
         faults = fault.faults if isinstance(fault, InvalidInput) else [str(fault)]
-        found.note((Fault(text, (), text.removeprefix(place)) for text in faults), side)
+        found.note(
+            (text if isinstance(text, Fault) else Fault(text, (), text.removeprefix(place)) for text in faults), side
+        )
         return side
     _refuse_others(rows, label, kind)
     parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import InvalidInput, SgevalError, one_of, shown
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_of, shown, steps
 from sgeval.readers.psg import read_psg_file
 from sgeval.records import to_dict
 from sgeval.schemas import Kind
@@ -110,13 +110,13 @@ def _rlipv2(path: Path) -> list[Any]:
     return _sound(path, rows, faults)
 
 
-def rlipv2_rows(path: Path, o365: Mapping[str, str], faults: list[str]) -> Iterator[tuple[str, Row]]:
+def rlipv2_rows(path: Path, o365: Mapping[str, str], faults: list[str]) -> Iterator[tuple[Place, Row]]:
     """Place and plain row of each picture of an RLIPv2 file, in file order.
 
     `o365` gives the paths of Objects365 pictures by image_id. What cannot become a row is noted in `faults`. Raises
     `SgevalError` for a file that cannot be read or is no JSON.
     """
-    for place, item in _checked(strict_json.read_rows(path), "", RLIPV2_IMAGE, faults):
+    for place, item in _checked(strict_json.read_rows(path), (), RLIPV2_IMAGE, faults):
         extra: Row = {"data_split": item["data_split"]} if "data_split" in item else {}
         objects, relations = [], []
         for number, (at, entry) in enumerate(_entries(item, "objects", place, RLIPV2_OBJECT, faults)):
@@ -144,19 +144,19 @@ def _with_foreign(own: Row, item: Row, used: Collection[str], pointer: str, extr
     return own | {key: value for key, value in rest.items() if key not in own and key != "extra"}
 
 
-def _rlipv2_object(place: str, item: Row, faults: list[str]) -> Row:
+def _rlipv2_object(place: Place, item: Row, faults: list[str]) -> Row:
     names = [item["names"]] if isinstance(item["names"], str) else item["names"]
     if not isinstance(names, list) or not names:
-        faults.append(_worded(f"{place}.names", RLIPV2_OBJECT["names"], item["names"]))
+        faults.append(_worded((*place, "names"), RLIPV2_OBJECT["names"], item["names"]))
         return {}
     box = [item[side] for side in ("x", "y", "w", "h")]
     return {"id": item["object_id"], "category": names[0], "bbox": box, "names": names}
 
 
-def _rlipv2_picture(place: str, item: Row, paths: Mapping[str, str], faults: list[str]) -> str | None:
+def _rlipv2_picture(place: Place, item: Row, paths: Mapping[str, str], faults: list[str]) -> str | None:
     image_id, split = str(item["image_id"]), item.get("data_split") or "train2017"
     if not isinstance(split, str):
-        faults.append(_worded(f"{place}.data_split", "a text", split))
+        faults.append(_worded((*place, "data_split"), "a text", split))
         return None
     match item.get("dataset"):
         case "coco2017":
@@ -187,26 +187,26 @@ def _coco_rel(path: Path) -> list[Any]:
 def _coco_file(path: Path, whole: Row) -> list[Any]:
     """Images, annotations and relations, which a COCO file keeps apart, put together by image_id."""
     faults: list[str] = []
-    if not _complete(whole, "", COCO_FILE, faults):
+    if not _complete(whole, (), COCO_FILE, faults):
         raise InvalidInput(str(path), faults)
     categories = _names(whole, "categories", faults)
     predicates = _names(whole, "rel_categories", faults)
     rows: dict[Any, Row] = {}
-    for place, image in _entries(whole, "images", "", COCO_IMAGE, faults):
+    for place, image in _entries(whole, "images", (), COCO_IMAGE, faults):
         rest = {key: value for key, value in image.items() if key not in ("id", "file_name", "width", "height")}
         row = {"image_id": image["id"], **{key: image.get(key) for key in ("file_name", "width", "height")}}
         if not _is_id(image["id"]) or image["id"] in rows:
-            faults.append(_worded(f"{place}.id", "an id (a whole number or a text), each once", image["id"]))
+            faults.append(_worded((*place, "id"), "an id (a whole number or a text), each once", image["id"]))
         else:
             rows[image["id"]] = {**row, "objects": [], "relations": [], "extra": rest}
     for key, target, needed, build, names in (
         ("annotations", "objects", COCO_OBJECT, _coco_object, categories),
         ("rel_annotations", "relations", COCO_RELATION, _coco_relation, predicates),
     ):
-        for place, item in _entries(whole, key, "", COCO_OWNER | needed, faults):
+        for place, item in _entries(whole, key, (), COCO_OWNER | needed, faults):
             image_id = item.pop("image_id")
             if not _is_id(image_id) or image_id not in rows:
-                faults.append(_worded(f"{place}.image_id", f"the id of one of the {len(rows)} images", image_id))
+                faults.append(_worded((*place, "image_id"), f"the id of one of the {len(rows)} images", image_id))
             else:
                 rows[image_id][target].append(build(place, item, names, faults))
     return _sound(path, list(rows.values()), faults)
@@ -216,13 +216,13 @@ def _coco_rows(path: Path, items: Any) -> list[Any]:
     """Rows that hold their objects and relations, with the class lists in another file."""
     faults: list[str] = []
     lists = strict_json.read_file(path.parent / CATEGORIES)
-    if not isinstance(lists, dict) or not _complete(lists, "", COCO_CLASSES, faults):
+    if not isinstance(lists, dict) or not _complete(lists, (), COCO_CLASSES, faults):
         raise InvalidInput(str(path.parent / CATEGORIES), faults or [f"expected an object, got {shown(lists)}"])
     categories = _names(lists, "categories", faults)
     predicates = _names(lists, "rel_categories", faults)
     _sound(path.parent / CATEGORIES, [], faults)
     rows: list[Row] = []
-    for place, item in _checked(items if isinstance(items, Iterable) else [items], "", MAELIC_IMAGE, faults):
+    for place, item in _checked(items if isinstance(items, Iterable) else [items], (), MAELIC_IMAGE, faults):
         objects = _entries(item, "objects", place, COCO_OBJECT, faults)
         relations = _entries(item, "relations", place, COCO_RELATION, faults)
         item["objects"] = [_coco_object(*entry, categories, faults) for entry in objects]
@@ -231,8 +231,8 @@ def _coco_rows(path: Path, items: Any) -> list[Any]:
     return _sound(path, rows, faults)
 
 
-def _coco_object(place: str, item: Row, names: Names, faults: list[str]) -> Row:
-    name, rank = _name(f"{place}.category_id", item["category_id"], names, faults)
+def _coco_object(place: Place, item: Row, names: Names, faults: list[str]) -> Row:
+    name, rank = _name((*place, "category_id"), item["category_id"], names, faults)
     row = {**item, "category": name, "category_id": rank}
     if row.get("iscrowd") in (0, 1):
         row["iscrowd"] = bool(row["iscrowd"])
@@ -244,23 +244,23 @@ def _coco_object(place: str, item: Row, names: Names, faults: list[str]) -> Row:
     return row
 
 
-def _coco_relation(place: str, item: Row, names: Names, faults: list[str]) -> Row:
-    name, rank = _name(f"{place}.predicate_id", item["predicate_id"], names, faults)
+def _coco_relation(place: Place, item: Row, names: Names, faults: list[str]) -> Row:
+    name, rank = _name((*place, "predicate_id"), item["predicate_id"], names, faults)
     return {**item, "predicate": name, "predicate_id": rank}
 
 
 def _names(whole: Row, key: str, faults: list[str]) -> Names:
     """Name and 0-based rank by id."""
     found: dict[int, str] = {}
-    for place, item in _entries(whole, key, "", COCO_CLASS, faults):
+    for place, item in _entries(whole, key, (), COCO_CLASS, faults):
         if not _is_id(item["id"]) or isinstance(item["id"], str) or item["id"] in found:
-            faults.append(_worded(f"{place}.id", "a whole number, each once", item["id"]))
+            faults.append(_worded((*place, "id"), "a whole number, each once", item["id"]))
         else:
             found[item["id"]] = item["name"]
     return {number: (found[number], rank) for rank, number in enumerate(sorted(found))}
 
 
-def _name(place: str, number: Any, names: Names, faults: list[str]) -> tuple[str, int]:
+def _name(place: Place, number: Any, names: Names, faults: list[str]) -> tuple[str, int]:
     if _is_id(number) and number in names:
         return names[number]
     faults.append(_worded(place, f"one of the file's {len(names)} ids", number))
@@ -272,10 +272,10 @@ def _is_id(value: Any) -> bool:
 
 
 def _entries(
-    owner: Row, key: str, place: str, needed: Mapping[str, str], faults: list[str]
-) -> Iterator[tuple[str, Row]]:
+    owner: Row, key: str, place: Place, needed: Mapping[str, str], faults: list[str]
+) -> Iterator[tuple[Place, Row]]:
     """The checked items of a list under a key."""
-    where = f"{place}.{key}" if place else key
+    where = (*place, key)
     if isinstance(owner[key], list):
         yield from _checked(owner[key], where, needed, faults)
     else:
@@ -283,25 +283,29 @@ def _entries(
 
 
 def _checked(
-    items: Iterable[Any], where: str, needed: Mapping[str, str], faults: list[str]
-) -> Iterator[tuple[str, Row]]:
+    items: Iterable[Any], where: Place, needed: Mapping[str, str], faults: list[str]
+) -> Iterator[tuple[Place, Row]]:
     """Place and item of each object that has the keys it needs; the others are faults."""
     for index, item in enumerate(items):
-        place = f"{where}[{index}]"
+        place = (*where, index)
         if not isinstance(item, dict):
             faults.append(_worded(place, "an object", item))
         elif _complete(item, place, needed, faults):
             yield place, item
 
 
-def _complete(item: Row, place: str, needed: Mapping[str, str], faults: list[str]) -> bool:
+def _complete(item: Row, place: Place, needed: Mapping[str, str], faults: list[str]) -> bool:
     missing = [key for key in needed if key not in item]
-    faults += [f"{place}{'.' if place else ''}{key}: expected {needed[key]}, got nothing" for key in missing]
+    faults += [_fault((*place, key), f"expected {needed[key]}, got nothing") for key in missing]
     return not missing
 
 
-def _worded(place: str, expected: str, value: object) -> str:
-    return f"{place}: expected {expected}, got {shown(value)}"
+def _worded(place: Place, expected: str, value: object) -> Fault:
+    return _fault(place, f"expected {expected}, got {shown(value)}")
+
+
+def _fault(place: Place, message: str) -> Fault:
+    return Fault(f"{steps(place).removeprefix('.')}: {message}", place, message)
 
 
 def _sound(path: Path, rows: list[Row], faults: list[str]) -> list[Any]:

@@ -50,9 +50,9 @@ def handed_in(path: Path, reading: Reading) -> Iterator[Path]:
     """The file of rows: the path itself, or a copy of the one file in a zip, in a temporary folder that goes at the end.
 
     `reading` gets the name within the archive, and the fault of a file that lies in a folder there. Raises `SgevalError` in
-    one line for more than its limits allow, for what is no text, for a zip that is not called so and the other way round, and
-    for an archive that `archives.unpack` refuses or that holds anything but one file ending in .json, .jsonl or .ndjson (what macOS adds
-    is passed over). What is raised inside names the file within the archive, not the copy.
+    one line for more than its limits allow, for what is no text, for a zip that is not called so and the other way round,
+    and for an archive that `archives.unpack` refuses or that holds anything but one file ending in .json, .jsonl or .ndjson
+    (what macOS adds is passed over). What is raised inside names the file within the archive, not the copy.
     """
     place = one_line(str(path))
     what = _content(path)
@@ -111,8 +111,10 @@ def _member(path: Path, folder: Path, place: str, limits: Limits) -> str:
     return names[0]
 
 
-def _renamed(text: str, copy: Path, name: str) -> str:
-    return text.replace(str(copy), name).replace(f"{copy.parent}/", f"{name.partition(': member')[0]}: member ")
+def _renamed(text: str, copy: Path, name: str) -> Fault:
+    """The text, or the fault, without the place of the copy."""
+    new = text.replace(str(copy), name).replace(f"{copy.parent}/", f"{name.partition(': member')[0]}: member ")
+    return Fault(new, text.place, text.message) if isinstance(text, Fault) else Fault(new)
 
 
 def within(rows: Iterable[Any], reading: Reading, place: str) -> Iterator[Any]:

@@ -244,7 +244,7 @@ def test_the_schema_accepts_what_is_read_without_loss():
 class TestGraphs:
     def graph(self, **more):
         faults = []
-        found = answer_graph({"video_id": "v", "answer": TEXT, **more}, "[0]", faults)
+        found = answer_graph({"video_id": "v", "answer": TEXT, **more}, (0,), faults)
         assert not faults
         return found
 
@@ -291,7 +291,7 @@ class TestGraphs:
     )
     def test_rows_that_are_none(self, row, words):
         faults = []
-        assert answer_graph(row, "[0]", faults) is None
+        assert answer_graph(row, (0,), faults) is None
         assert len(faults) == 1 and words in faults[0]
 
 
@@ -335,6 +335,18 @@ def labelled(ids):
 def test_a_relation_of_an_object_without_a_label_still_counts():
     gold = {"video_id": "v", "objects": labelled([0, 1]), "relations": [relation(0, "on", 1, (0, 3))]}
     answer = {"objects": [{"object 1": "dog"}], "relationships": [[1, "on", 2, [[0, 2]]]]}
-    found = answer_graph({"video_id": "v", "answer": answer}, "[0]", [])
+    found = answer_graph({"video_id": "v", "answer": answer}, (0,), [])
     result = svg2_temporal_accuracy([found], [gold], judge="exact")
     assert (result["object_accuracy"], result["relation_accuracy"], result["triplet_accuracy"]) == (50.0, 100.0, 0.0)
+
+
+def test_every_fault_of_a_file_at_its_row(tmp_path):
+    """A line that cannot be read counts as a row."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"video_id": "v", "answer": 1}\n{\n\n{"video_id": "", "answer": "x"}\n')
+    with pytest.raises(InvalidInput) as caught:
+        read_answers(path)
+    line, *rows = caught.value.faults
+    assert line.startswith(f"{path}, line 2: expected JSON")
+    assert [fault.pointer for fault in rows] == ["/0/answer", "/2/video_id"]
+    assert rows[1] == '[2].video_id: expected a text or a whole number, got ""'

@@ -53,7 +53,7 @@ def answers(gold):
         faults = []
         text = json.dumps(said)[:-3]  # cut off
         given = {"given": [item["id"] for item in row["objects"]]} if len(found) % 2 else {}
-        found.append(answer_graph({"video_id": row["video_id"], "answer": text, **given}, "[0]", faults))
+        found.append(answer_graph({"video_id": row["video_id"], "answer": text, **given}, (0,), faults))
         assert not faults
     return found
 

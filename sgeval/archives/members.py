@@ -139,10 +139,13 @@ class _ZipGuard:
     def __init__(self, file: IO[bytes], most: int) -> None:
         self.file = file
         self.most = most
+        self.size = file.seek(0, io.SEEK_END)
+        file.seek(0)
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        data = self.file.read(MAX_DIRECTORY_BYTES + 1 if size < 0 else min(size, MAX_DIRECTORY_BYTES + 1))
+        left = max(0, self.size - self.file.tell())  # memory is taken for what is asked, not for what there is
+        data = self.file.read(min(MAX_DIRECTORY_BYTES + 1, left if size < 0 else min(size, left)))
         if len(data) > MAX_DIRECTORY_BYTES:
             raise ValueError(f"a directory of more than {MAX_DIRECTORY_BYTES:,} bytes")
         if len(data) > self.most and data.count(ZIP_ENTRY) > self.most:

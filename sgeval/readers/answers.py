@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, shown, steps
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -292,30 +292,30 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9
 
 
-def answer_graph(row: Any, place: str, faults: list[str]) -> VideoGraph | None:
-    """The graph of a row `{"video_id", "answer"}`, with or without `given` and `seconds_per_index`; nothing, and a line in
-    `faults`, for a row that has not this form.
+def answer_graph(row: Any, place: Place, faults: list[Fault]) -> VideoGraph | None:
+    """The graph of a row `{"video_id", "answer"}`, with or without `given` and `seconds_per_index`; nothing, and a fault at
+    its place in `faults`, for a row that has not this form.
 
     `given` lists the ids of the trajectories in the order in which the model saw them; without it object k is the k-th of
     the annotation. `seconds_per_index` is other than 1 where a long video was sampled at less than one frame a second.
     """
     if not isinstance(row, Mapping) or not {"video_id", "answer"} <= row.keys():
-        faults.append(f"{place}: expected an object with video_id and answer, got {shown(row)}")
+        faults.append(_fault(place, f"expected an object with video_id and answer, got {shown(row)}"))
         return None
     key, given, scale = row["video_id"], row.get("given"), row.get("seconds_per_index", 1)
     if isinstance(key, bool) or not isinstance(key, (str, int)) or not str(key).strip():
-        faults.append(f"{place}.video_id: expected a text or a whole number, got {shown(key)}")
+        faults.append(_fault((*place, "video_id"), f"expected a text or a whole number, got {shown(key)}"))
         return None
     if given is not None and not _are_ids(given):
-        faults.append(f"{place}.given: expected a list of ids, each once, got {shown(given)}")
+        faults.append(_fault((*place, "given"), f"expected a list of ids, each once, got {shown(given)}"))
         return None
     if not _is_time(scale) or not 0 < scale <= 10_000:
-        faults.append(f"{place}.seconds_per_index: expected a number above 0, got {shown(scale)}")
+        faults.append(_fault((*place, "seconds_per_index"), f"expected a number above 0, got {shown(scale)}"))
         return None
     try:
         found = read_answer(row["answer"])
     except SgevalError as fault:
-        faults.append(f"{place}.answer: {fault}")
+        faults.append(_fault((*place, "answer"), str(fault)))
         return None
     told = {"repairs": found.repairs, "n_lost": found.n_lost}
     return VideoGraph(
@@ -340,6 +340,10 @@ def answer_graph(row: Any, place: str, faults: list[str]) -> VideoGraph | None:
         span_end="inclusive",
         extra={ANSWER: told | ({} if given is None else {"given": list(given)}) | {"is_numbered": True}},
     )
+
+
+def _fault(place: Place, message: str) -> Fault:
+    return Fault(f"{steps(place)}: {message}", place, message)
 
 
 def _seconds(raw: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
@@ -376,13 +380,15 @@ def with_own_ids(graph: VideoGraph, reference: VideoGraph | None) -> VideoGraph:
 
 def read_answers(path: Path) -> list[VideoGraph]:
     """The graphs of a file of answers, one object a line or a JSON list. Raises `SgevalError`, naming every fault."""
-    return graphs_of_answers(strict_json.read_rows(path), str(path), "")
+    broken: list[str] = []
+    return graphs_of_answers(strict_json.read_rows(path, broken), str(path), "", broken)
 
 
-def graphs_of_answers(rows: Iterable[Any], name: str, label: str) -> list[VideoGraph]:
-    """The graphs of rows of answers. Raises `InvalidInput` of `name` with every fault, each at its place after `label`."""
-    faults: list[str] = []
-    found = [answer_graph(row, f"{label}[{index}]", faults) for index, row in enumerate(rows)]
-    if faults:
-        raise InvalidInput(name, faults)
+def graphs_of_answers(rows: Iterable[Any], name: str, label: str, broken: Sequence[str] = ()) -> list[VideoGraph]:
+    """The graphs of rows of answers. Raises `InvalidInput` of `name` with every fault, each at its place after `label`, and
+    with the lines that are `broken`, which grow while rows are read and count as rows."""
+    faults: list[Fault] = []
+    found = [answer_graph(row, (index + len(broken),), faults) for index, row in enumerate(rows)]
+    if broken or faults:
+        raise InvalidInput(name, [*broken, *(Fault(f"{label}{fault}", fault.place, fault.message) for fault in faults)])
     return [graph for graph in found if graph is not None]

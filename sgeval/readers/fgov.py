@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.errors import SgevalError, one_line, one_of, shown, steps
 from sgeval.formats import O365_PATHS, o365_paths, rlipv2_rows
 from sgeval.readers.place import Place, is_number
 from sgeval.records import Box, Object, Relation, SceneGraph
@@ -187,7 +187,7 @@ def _read(file: Path, paths: Path | None, config: str) -> Iterator[SceneGraph]:
     for where, row in rlipv2_rows(file, o365, faults):
         if faults:
             break
-        place = Place(file, where)
+        place = Place(file, steps(where))
         dataset = row.get("source")
         if dataset is not None and not isinstance(dataset, str):
             raise place.at(".dataset").fault("a text, or null", dataset)

@@ -80,7 +80,7 @@ def _type(part: Mapping[str, Any], look_up: Callable[[Mapping[str, Any]], Any]) 
             raise ValueError(f"expected an enum of texts and null alone, got {dict(part)}")
         return Literal[tuple(part["enum"])]
     names = [part["type"]] if isinstance(part["type"], str) else part["type"]
-    return Union[tuple(_one(name, part, look_up) for name in names)]
+    return Union[tuple(_one(name, part, look_up) for name in names)]  # noqa: UP007
 
 
 def _one(name: str, part: Mapping[str, Any], look_up: Callable[[Mapping[str, Any]], Any]) -> Any:
