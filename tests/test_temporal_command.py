@@ -494,7 +494,7 @@ class TestReport:
         )
 
     def test_every_count_has_words(self, tmp_path):
-        run, page = made(tmp_path, *random_graphs(4, 14), judge_of({}, default=None))
+        run, page = made(tmp_path, *random_graphs(4, 14), judge_of({}, default=None), max_per_pair=1)
         known = {**words.TEMPORAL_SCOPE, **words.TEMPORAL_SKIPPED}
         assert {key for key in run.result if key.startswith("n_")} == known.keys() | {"n_unjudged_timeout"}
         assert words.UNKNOWN not in page.words

@@ -24,11 +24,11 @@ Args (configs "roles", the default, and "gold_verb"):
         "roles": [{"role", "value"}]}, or scene graphs with roles. Matched by frame_id, kind, subject_id and object_id. Ids
         and verb are null where the kind has none; a role with several values has them as a list under "values".
     verb_setting: "top1" (a wrong verb makes its roles wrong) or "gold"; the config "gold_verb" is the second.
+    max_values: of the predicted values of a role the first so many count; all when left out.
 Args (config "vqa"):
     predictions: rows {"question_id", "answer"}: one of the options, its position from 0, or null for a refusal.
     references: rows {"question_id", "options", "answer", "task", "frame_id"}; the last two may be null.
 Args (all):
-    max_values: of the predicted values of a role the first so many count; all when left out.
     missing: "zero" (what the predictions lack is wrong) or "error".
     on_invalid, limit, bootstrap, seed, return_items: see the card.
 Returns:

@@ -27,7 +27,7 @@ def counting(relations: Sequence[Relation], most: int | None) -> dict[tuple[int,
 
 
 def _rank(relation: Relation) -> float:
-    return -relation.score if relation.score is not None and math.isfinite(relation.score) else math.inf
+    return math.inf if relation.score is None else -relation.score
 
 
 def without_repeats(relations: Iterable[Relation]) -> list[Relation]:
