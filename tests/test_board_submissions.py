@@ -4,7 +4,7 @@ import json
 import zipfile
 
 import pytest
-from board_kit import found, gold, make_board, write_rows
+from board_kit import BOARD, found, gold, make_board, write_rows
 
 from benchmarks.leaderboard.build_demo import HERE
 from sgeval.board import Results, read_board, standing
@@ -88,6 +88,21 @@ class TestAnswers:
     )
     def test_how_much_is_word_for_word(self, board, tmp_path, rows, copied):
         assert answer(board, tmp_path, rows)["copied"] == copied
+
+
+    def test_answers_of_a_model(self, tmp_path):
+        """Object k of an answer is the k-th annotated one; its seconds hold both ends."""
+        board = make_board(tmp_path / "b", {**BOARD, "tasks": [{**BOARD["tasks"][0], "form": "answers"}]})
+        said = {
+            "objects": [{"object 1": "dog"}, {"object 2": "ball"}],
+            "relationships": [[1, "chasing", 2, [[0, 9]]], [-1, "running after", 1, [[0, 11]]]],
+        }
+        rows = [{"video_id": row["video_id"], "answer": json.dumps(said)} for row in gold()]
+        told = answer(board, tmp_path, rows)
+        assert (told["n_faults"], told["copied"]) == (0, 0.5)  # of two pairs the one
+        assert read_run(tmp_path / "out" / "run").result["triplet_accuracy"] == 50.0
+        told = answer(board, tmp_path, [rows[0], {"video_id": "v01"}, *rows[2:]])
+        assert [fault["pointer"] for fault in told["faults"]] == ["/1"]
 
 
 def _quoted(words):

@@ -15,7 +15,8 @@ from sgeval.every_row import Reading, Unread
 from sgeval.judges import make_judge
 from sgeval.limits import Limits as FileLimits
 from sgeval.phrases import canonical
-from sgeval.records import Graph, Object
+from sgeval.readers.answers import with_own_ids
+from sgeval.records import Graph, Object, VideoGraph
 from sgeval.report import render_report
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
 from sgeval.validation import parse_graphs
@@ -127,6 +128,8 @@ def _graphs(task: Task, rows: Sequence[Any]) -> Sequence[Any]:
 def _by_pair(graph: Graph, reference: Graph) -> dict[frozenset[int], set[tuple[Any, ...]]]:
     """What is said of each pair of objects: subject, predicate and times. Objects are known by their boxes, else by ids."""
     by_box = {_box(item): item.id for item in reference.objects if item.bbox}
+    if isinstance(graph, VideoGraph) and isinstance(reference, VideoGraph):
+        graph = with_own_ids(graph, reference)
     own = {item.id: by_box.get(_box(item), item.id) for item in graph.objects}
     found: dict[frozenset[int], set[tuple[Any, ...]]] = {}
     for relation in graph.relations:
