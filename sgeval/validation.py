@@ -98,12 +98,13 @@ def parse_graphs(
             out.n_invalid += 1
             continue
         plain, faults, is_json = _plain_row(row)
+        key = _key(plain, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else None
         if faults or not is_json or not is_sound(plain, kind):
             faults += _schema_faults(_errors(plain, kind, is_json), kind, {where for where, _ in faults})
-        faults += islice(_graph_faults(plain, {where[:2] for where, _ in faults}), MOST)
+        if len(faults) < MOST:
+            faults += islice(_graph_faults(plain, {where for where, _ in faults}), MOST)
         if len(faults) >= MOST:
             faults = [*faults[:MOST], ((), f"expected fewer than {MOST:,} faults in a row, got {MOST:,} or more")]
-        key = _key(plain, kind)
         doubles = _double(label, key, first, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else []
         if key is not None:
             first.setdefault(key, index)
@@ -260,8 +261,10 @@ def _schema_faults(errors: Iterable[tuple[Place, Any]], kind: Kind, known: set[P
     return faults
 
 
-def _graph_faults(plain: Any, broken: set[Place]) -> Iterator[Told]:
-    """What a schema cannot say: object ids are unique, and the ends of relations exist. What is `broken` is passed over."""
+def _graph_faults(plain: Any, known: set[Place]) -> Iterator[Told]:
+    """What a schema cannot say: object ids are unique, and the ends of relations exist. What is `known` to be faulty, in
+    whole or in this part, is passed over."""
+    broken = {where[:2] for where in known}
     if not isinstance(plain, dict) or ("objects",) in broken or ("relations",) in broken:
         return
     ids: set[float] = set()
@@ -273,10 +276,10 @@ def _graph_faults(plain: Any, broken: set[Place]) -> Iterator[Told]:
             yield ("objects", index, "id"), f"expected each object id once, got {number} again"
         ids.add(number)
     for index, item in enumerate(plain.get("relations") or []):
-        if ("relations", index) in broken:
+        if ("relations", index) in known:
             continue
         for end in ("subject_id", "object_id"):
-            if ids and item[end] not in ids and item[end] != -1:
+            if ids and ("relations", index, end) not in known and item[end] not in ids and item[end] != -1:
                 expected = f"expected the id of one of the {len(ids)} objects, got {item[end]}"
                 yield ("relations", index, end), expected
 

@@ -186,7 +186,7 @@ def test_bounds_hold_for_their_type_alone():
             msgspec.convert(value, kind)
 
 
-@pytest.mark.parametrize("n_faults", [MOST - 1, MOST])
+@pytest.mark.parametrize("n_faults", [MOST - 1, MOST, MOST + 1])
 def test_a_row_of_very_many_faults_goes_whole(n_faults):
     """Up to 9,999 the faulty relations go, and the sound one stays."""
     row = {"image_id": "a", "relations": [1] * n_faults + [{"subject_id": 0, "object_id": 1, "predicate": "on"}]}
