@@ -127,7 +127,7 @@ def _read(
         )
         return side
     _refuse_others(rows, label, kind)
-    parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip")
+    parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip", most_faults=limits.faults)
     side = _Side(file, reading, parsed, len(parsed.graphs) + len(parsed.dropped) == parsed.n_rows)
     found.note(reading.faults + parsed.faults, side)
     found.warnings += parsed.warnings

@@ -60,6 +60,7 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
             yield from rows
             return
         with path.open("rb") as file:
+            n_unread = 0
             lines = enumerate(iter(lambda: file.readline(limits.line_bytes + 1), b""), start=1)
             for number, line in lines:
                 place = f"{name}, line {number}"
@@ -70,6 +71,8 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
                     row = _parsed(text, place) if text else None
                 except SgevalError as fault:
                     row = Unread(str(fault).removeprefix(f"{place}: "), str(fault))
+                    n_unread += 1
+                    limits.refuse(name, "faults", n_unread, "faults")
                 else:
                     if not text:
                         continue

@@ -30,6 +30,8 @@ class Limits:
     """Of one graph."""
     all_relations: int = 100_000_000
     """Of all graphs together."""
+    faults: int = 100_000
+    """After so many nothing more is looked for."""
 
     def refuse(self, place: str, name: str, got: int, words: str) -> None:
         """Raise `SgevalError` if there are more than a limit allows.

@@ -65,7 +65,8 @@ def _unknown(index: int, graph: Graph) -> Fault:
 
 
 def _lacking(graph: Graph) -> Fault:
-    message = f"expected a graph with the {_key_name(graph)} {shown(graph.key)} of the references, got none"
+    key = shown(graph.key, limit=10 * len(graph.key) + 2)  # whole, so that a machine can tell which
+    message = f"expected a graph with the {_key_name(graph)} {key} of the references, got none"
     return Fault(f"predictions: {message}", (), message)
 
 

@@ -5,9 +5,10 @@ A fault is worded as place, expectation, value: `predictions[12].relations[3].ob
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import islice
 from types import NoneType
 from typing import Any, Literal
 
@@ -17,13 +18,15 @@ from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, sho
 from sgeval.every_row import Doubled, Unread
 from sgeval.records import Graph, SceneGraph, VideoGraph, to_dict
 from sgeval.schemas import Kind, description, known_keys, validator
-from sgeval.schemas.quick import is_sound
+from sgeval.schemas.quick import is_sound, suspects
 
 OnInvalid = Literal["error", "skip"]
 Told = tuple[Place, str]
 """A fault within a row: its place there, and what was expected and is there."""
 
 HEAVY_COLUMNS = ("image", "video", "panoptic_map")
+MOST = 10_000
+"""Faults of one row that are listed; with more of them it is left out whole."""
 LARGEST = 2**63 - 1  # whole numbers are stored in 64 bits
 
 
@@ -57,13 +60,19 @@ class Parsed:
 
 
 def parse_graphs(
-    rows: Iterable[Any], label: str = "predictions", *, kind: Kind = "image", on_invalid: OnInvalid = "error"
+    rows: Iterable[Any],
+    label: str = "predictions",
+    *,
+    kind: Kind = "image",
+    on_invalid: OnInvalid = "error",
+    most_faults: int | None = None,
 ) -> Parsed:
     """Check rows and build records.
 
     Rows are mappings (as in the prediction file, or rows of a `datasets` table) or records. With `on_invalid="skip"`
     the smallest faulty part is left out and counted: a relation, an object with its relations, or a record. Of records
-    with the same id the first that is not left out stays.
+    with the same id the first that is not left out stays. Rows beyond the one that brings more than `most_faults` are not
+    looked at.
 
     Raises `InvalidInput` with all faults when `on_invalid="error"` and there is one.
 
@@ -78,16 +87,24 @@ def parse_graphs(
     unknown: Counter[str] = Counter()
     builder = Builder(kind)
     for index, row in enumerate(rows):
+        if most_faults is not None and len(out.faults) > most_faults:
+            message = f"expected at most {most_faults:,} faults, got more; this row and later ones are not looked at"
+            out.faults.append(_worded(label, (index,), message))
+            out.n_rows += 1
+            break
         out.n_rows += 1
         if isinstance(row, Unread):
             out.faults.append(Fault(row.text, (index,), row.message))
             out.n_invalid += 1
             continue
         plain, faults, is_json = _plain_row(row)
+        key = _key(plain, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else None
         if faults or not is_json or not is_sound(plain, kind):
-            faults += _schema_faults(plain, kind, {where for where, _ in faults})
-        faults += _graph_faults(plain, {where[:2] for where, _ in faults})
-        key = _key(plain, kind)
+            faults += _schema_faults(_errors(plain, kind, is_json), kind, {where for where, _ in faults})
+        if len(faults) < MOST:
+            faults += islice(_graph_faults(plain, {where for where, _ in faults}), MOST)
+        if len(faults) >= MOST:
+            faults = [*faults[:MOST], ((), f"expected fewer than {MOST:,} faults in a row, got {MOST:,} or more")]
         doubles = _double(label, key, first, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else []
         if key is not None:
             first.setdefault(key, index)
@@ -155,6 +172,11 @@ class _Plain:
     faults: list[Told] = field(default_factory=list)
     is_json: bool = True
 
+    def note(self, place: Place, message: str) -> None:
+        """Add a fault, unless there are so many that the row goes anyway."""
+        if len(self.faults) < MOST:
+            self.faults.append((place, message))
+
     def value(self, value: Any, place: Place) -> Any:
         """The value without tuples, mappings and arrays of others."""
         kind = type(value)
@@ -162,7 +184,7 @@ class _Plain:
             return value
         if kind is float:
             if value - value != 0.0:
-                self.faults.append((place, f"expected a finite number, got {shown(value)}"))
+                self.note(place, f"expected a finite number, got {shown(value)}")
             return value
         if kind is int:
             if not -LARGEST <= value <= LARGEST:
@@ -177,12 +199,11 @@ class _Plain:
     def container(self, value: Any, place: Place) -> Any:
         """A mapping or a list, made plain."""
         if len(place) >= strict_json.MAX_DEPTH:
-            self.faults.append((place[:2], f"expected at most {strict_json.MAX_DEPTH} levels of nesting, got more"))
+            self.note(place[:2], f"expected at most {strict_json.MAX_DEPTH} levels of nesting, got more")
             return None
         is_mapping = isinstance(value, Mapping)
         if isinstance(value, Doubled):
-            where = (*place, value.key)
-            self.faults.append((where, f"expected each key once, got the key {shown(value.key)} twice"))
+            self.note((*place, value.key), f"expected each key once, got the key {shown(value.key)} twice")
         out = []
         for step, entry in value.items() if is_mapping else enumerate(value):
             kind = type(entry)
@@ -209,11 +230,23 @@ class _Plain:
         return value
 
 
-def _schema_faults(plain: Any, kind: Kind, known: set[Place]) -> list[Told]:
+def _errors(plain: Any, kind: Kind, is_json: bool) -> Iterator[tuple[Place, Any]]:
+    """What jsonschema finds in a row, by place, as far as there may be anything to find."""
+    judge = validator(kind)
+    rest, found = suspects(plain, kind) if is_json and isinstance(plain, dict) else (plain, [])
+    for error in judge.iter_errors(rest):
+        yield tuple(error.absolute_path), error
+    for name, index, part in found:
+        for error in judge.evolve(schema=part).iter_errors(plain[name][index]):
+            yield (name, index, *error.absolute_path), error
+
+
+def _schema_faults(errors: Iterable[tuple[Place, Any]], kind: Kind, known: set[Place]) -> list[Told]:
     """The faults of a row under the schema beyond those already known, by place."""
     faults: list[Told] = []
-    for error in validator(kind).iter_errors(plain):
-        place: Place = tuple(error.absolute_path)
+    for place, error in errors:
+        if len(faults) >= MOST:
+            break
         if error.validator == "required":
             # jsonschema reports each missing key with the whole list: take the one this report names
             missing = [key for key in error.validator_value if key not in error.instance]
@@ -228,27 +261,27 @@ def _schema_faults(plain: Any, kind: Kind, known: set[Place]) -> list[Told]:
     return faults
 
 
-def _graph_faults(plain: Any, broken: set[Place]) -> list[Told]:
-    """What a schema cannot say: object ids are unique, and the ends of relations exist. What is `broken` is passed over."""
+def _graph_faults(plain: Any, known: set[Place]) -> Iterator[Told]:
+    """What a schema cannot say: object ids are unique, and the ends of relations exist. What is `known` to be faulty, in
+    whole or in this part, is passed over."""
+    broken = {where[:2] for where in known}
     if not isinstance(plain, dict) or ("objects",) in broken or ("relations",) in broken:
-        return []
-    faults: list[Told] = []
+        return
     ids: set[float] = set()
     for index, item in enumerate(plain.get("objects") or []):
         number = item.get("id") if isinstance(item, dict) else None
         if not isinstance(number, (int, float)) or isinstance(number, bool):
             continue
         if number in ids and ("objects", index) not in broken:
-            faults.append((("objects", index, "id"), f"expected each object id once, got {number} again"))
+            yield ("objects", index, "id"), f"expected each object id once, got {number} again"
         ids.add(number)
     for index, item in enumerate(plain.get("relations") or []):
-        if ("relations", index) in broken:
+        if ("relations", index) in known:
             continue
         for end in ("subject_id", "object_id"):
-            if ids and item[end] not in ids and item[end] != -1:
+            if ids and ("relations", index, end) not in known and item[end] not in ids and item[end] != -1:
                 expected = f"expected the id of one of the {len(ids)} objects, got {item[end]}"
-                faults.append((("relations", index, end), expected))
-    return faults
+                yield ("relations", index, end), expected
 
 
 def _worded(label: str, place: Place, what: str) -> Fault:

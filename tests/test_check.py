@@ -1,6 +1,7 @@
 """`validate` says at once what scoring would refuse; each case is also handed to scoring."""
 
 import json
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -166,6 +167,18 @@ class TestOneFaultIsOne:
         assert len(found.faults) == 2
         assert found.faults[1] == 'predictions[2].image_id: expected an id of the references, got "nowhere"'
 
+    def test_an_id_that_is_doubled_or_no_number(self, case, two_objects):
+        """Whose prediction it is cannot be said, so none is called missing."""
+        text = json.dumps(two_objects("a"))
+        for broken in (text.replace("{", '{"image_id": "b", ', 1), text.replace('"a"', "NaN")):
+            [fault] = case.check([broken], [two_objects(name) for name in "ab"]).faults
+            assert fault.pointer == "/0/image_id"
+
+    def test_both_faults_of_a_relation(self, case, two_objects):
+        row = two_objects(relations=[(0, "", 7)])
+        found = case.check([row]).faults
+        assert [fault.pointer for fault in found] == ["/0/relations/0/predicate", "/0/relations/0/object_id"]
+
     def test_places_count_the_rows_of_the_file(self, case, two_objects):
         """Records and relations that were left out keep their numbers."""
         cut = two_objects("b", relations=[(0, " ", 1), (0, "on", 1), (0, "under", 2)])
@@ -188,6 +201,55 @@ class TestOneFaultIsOne:
         gold = two_objects()
         gold["objects"][1]["category"] = ""
         assert len(case.check([bare(two_objects())], [gold]).faults) == 1
+
+
+class TestPointers:
+    """Each fault leads to its place in the file that it is in."""
+
+    def test_of_what_scoring_would_refuse(self, case, two_objects):
+        """An end without a box, a picture that is not there, an id that the references lack, and one that is missing."""
+        cut = two_objects("b", relations=[(0, "", 1), (0, "on", 2)])
+        cut["objects"].append({"id": 2, "category": "sky"})
+        found = case.check([two_objects("a"), cut, two_objects("nowhere")], [two_objects(name) for name in "abc"])
+        assert [(fault.pointer, fault.line) for fault in found.faults] == [
+            ("/1/relations/0/predicate", 2),
+            ("/2/image_id", 3),
+            ("", None),
+            ("/2/image_id", 3),
+            ("/1/relations/1/object_id", 2),
+        ]
+        words = [fault.message for fault in found.faults]
+        assert words[2] == 'expected a graph with the image_id "c" of the references, got none'
+        assert words[4] == "expected an object with a box, got 2 without"
+        assert all(str(fault).endswith(fault.message) for fault in found.faults)
+
+    def test_of_the_references(self, case, two_objects):
+        found = case.check([two_objects()], [two_objects(width=0)])
+        assert [(Path(fault.file).name, fault.pointer) for fault in found.faults] == [("references.jsonl", "/0/width")]
+
+    def test_of_a_foreign_form(self, case, tmp_path):
+        """RLIPv2 by row, COCO from the top of the file."""
+        theirs = {
+            "image_id": "a",
+            "objects": [{"object_id": 1, "names": [], "x": 1, "y": 1, "w": 1}],
+            "relationships": 3,
+        }
+        found = case.check([theirs], images=False, format="rlipv2").faults
+        assert [fault.pointer for fault in found] == ["/0/objects/0/h", "/0/relationships"]
+        path = tmp_path / "coco.json"
+        path.write_text(json.dumps({"images": [{}], "annotations": [], "rel_annotations": [], "categories": []}))
+        assert [fault.pointer for fault in check_file(path, format="coco-rel").faults] == ["/rel_categories"]
+
+    def test_ids_of_videos(self, case):
+        rows = [{"video_id": name} for name in "abc"]
+        found = case.check([*rows[:1], {"video_id": "x"}], rows, images=False, kind="video").faults
+        assert [fault.pointer for fault in found] == ["/1/video_id", "", ""]
+        assert 'the video_id "b" of the references' in found[1] and '"c"' in found[2]
+
+    def test_a_long_id_is_named_whole(self, case, two_objects):
+        rows = [two_objects(), two_objects("x" * 1000)]
+        [fault] = case.check(rows[:1], rows).faults
+        assert "x" * 1000 in fault.message
 
 
 def test_doubled_and_faulty(case, two_objects):

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from archive_kit import zip_of
 from typer.testing import CliRunner
 
 from sgeval.board import read_board
@@ -42,6 +43,7 @@ def here(tmp_path, monkeypatch):
     ):
         lines = (SCENES / f"{source}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         (tmp_path / f"{name}.jsonl").write_text("".join(lines[:N]), encoding="utf-8")
+    zip_of(tmp_path / "submission.zip", [("predictions.jsonl", (tmp_path / "predictions.jsonl").read_bytes())])
     frame = re.findall(r"^A line is `(\{.*?\})`", SCORING.read_text(encoding="utf-8"), re.MULTILINE)
     for name in ("said", "frames"):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(frame), encoding="utf-8")

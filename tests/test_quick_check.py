@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from collections import Counter
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from sgeval.demo import SCENES
 from sgeval.records import to_dict
 from sgeval.schemas import schema, validator
 from sgeval.schemas.quick import derived, is_sound
-from sgeval.validation import parse_graphs
+from sgeval.validation import MOST, _errors, parse_graphs
 
 POOL = [
     *(None, True, False, 0, 1, -1, -2, 7, 2**63, 10**400, 0.0, 1.0, -1.0, 0.5, 1e10, 1e-300, -1e300),
@@ -86,15 +87,29 @@ def mutated(row, rng):
 
 @pytest.mark.parametrize("kind", FULL)
 def test_what_is_accepted_has_no_fault(kind):
-    """2,500 rows, each with one to three changes; both answers come up often enough to say something."""
+    """1,200 rows, each with one to three changes; both answers come up often enough to say something."""
     rng = random.Random(f"quick {kind}")
     accepted = 0
-    for _ in range(2500):
+    for _ in range(1200):
         row = mutated(FULL[kind], rng)
         if is_sound(row, kind):
             accepted += 1
             assert validator(kind).is_valid(row), row
-    assert 300 < accepted < 2000
+    assert 150 < accepted < 1000
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_no_fault_is_lost_by_looking_where_one_may_be(kind):
+    """jsonschema over the whole row, and over its suspected parts: the same faults at the same places."""
+    rng = random.Random(f"parts {kind}")
+    n_faulty = 0
+    for _ in range(300):
+        row = mutated({**FULL[kind], **{name: FULL[kind][name] * 3 for name in ("objects", "relations")}}, rng)
+        whole = Counter((tuple(error.absolute_path), error.message) for error in validator(kind).iter_errors(row))
+        parts = Counter((place, error.message) for place, error in _errors(row, kind, True))
+        assert parts == whole, row
+        n_faulty += bool(whole)
+    assert 100 < n_faulty < 300
 
 
 @pytest.mark.parametrize("kind", FULL)
@@ -169,3 +184,21 @@ def test_bounds_hold_for_their_type_alone():
     for value in ("10", 2, None):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert(value, kind)
+
+
+@pytest.mark.parametrize("n_faults", [MOST - 1, MOST, MOST + 1])
+def test_a_row_of_very_many_faults_goes_whole(n_faults):
+    """Up to 9,999 the faulty relations go, and the sound one stays."""
+    row = {"image_id": "a", "relations": [1] * n_faults + [{"subject_id": 0, "object_id": 1, "predicate": "on"}]}
+    parsed = parse_graphs([row, {"image_id": "b"}], on_invalid="skip")
+    is_whole = n_faults < MOST
+    assert [len(graph.relations) for graph in parsed.graphs] == ([1, 0] if is_whole else [0])
+    assert len(parsed.faults) == (n_faults if is_whole else MOST + 1)
+    if not is_whole:
+        assert parsed.faults[-1] == "predictions[0]: expected fewer than 10,000 faults in a row, got 10,000 or more"
+
+
+def test_after_very_many_faults_nothing_more_is_looked_for():
+    parsed = parse_graphs([{"image_id": ""}] * 9, on_invalid="skip", most_faults=2)
+    assert [fault.pointer for fault in parsed.faults] == ["/0/image_id", "/1/image_id", "/2/image_id", "/3"]
+    assert "expected at most 2 faults, got more" in parsed.faults[-1]

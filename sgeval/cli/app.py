@@ -100,7 +100,7 @@ def demo(
 @app.command()
 @ends_well
 def validate(
-    file: Annotated[Path, typer.Argument(help="Prediction or annotation file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Prediction or annotation file, or a zip of one.", show_default=False)],
     references: Annotated[
         Path | None, typer.Option(help="Annotated graphs: ids and objects are compared with them.")
     ] = None,

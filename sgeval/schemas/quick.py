@@ -35,16 +35,48 @@ def is_sound(plain: Any, kind: Kind) -> bool:
     >>> is_sound({"image_id": "a"}, "image"), is_sound({"image_id": ""}, "image")
     (True, False)
     """
-    try:
-        msgspec.convert(plain, _record(kind))
-    except (msgspec.ValidationError, OverflowError, RecursionError):
-        return False
-    return True
+    return _is(plain, _record(kind))
 
 
 @cache
 def _record(kind: Kind) -> Any:
     return derived(schema(kind))
+
+
+def suspects(plain: Mapping[str, Any], kind: Kind) -> tuple[dict[str, Any], list[tuple[str, int, Mapping[str, Any]]]]:
+    """Where in a row there may be faults: the row without its objects and relations, and, by key and number, those of them
+    that are not sure to have none, each with its part of the schema. It has no others.
+
+    >>> rest, found = suspects({"image_id": "a", "objects": [{"id": 0, "category": "dog"}, 3]}, "image")
+    >>> rest, found
+    ({'image_id': 'a', 'objects': []}, [('objects', 1, {'$ref': '#/$defs/object'})])
+    """
+    rest = dict(plain)
+    found = []
+    for name, (part, of_items) in _lists(kind).items():
+        if isinstance(plain.get(name), list):
+            rest[name] = []
+            found += [(name, index, part) for index, item in enumerate(plain[name]) if not _is(item, of_items)]
+    return rest, found
+
+
+@cache
+def _lists(kind: Kind) -> dict[str, tuple[Mapping[str, Any], Any]]:
+    """The lists of a record of which the schema says no more than what their items are: its part for these, and the type."""
+    whole = schema(kind)
+    return {
+        name: (part["items"], derived({"$defs": whole["$defs"], **part["items"]}))
+        for name, part in whole["properties"].items()
+        if part.keys() - WORDS == {"type", "items"}
+    }
+
+
+def _is(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except (msgspec.ValidationError, OverflowError, RecursionError):
+        return False
+    return True
 
 
 def derived(whole: Mapping[str, Any]) -> Any:
