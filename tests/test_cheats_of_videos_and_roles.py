@@ -197,8 +197,8 @@ class TestVideos:
         assert found["n_pairs"] <= self.measured(honest(), judge)["n_pairs"] + 2 * 3  # two annotated, three counting
 
     def test_one_guess_a_pair_may_find_something_and_costs_precision(self, judge):
-        """Riding as a guess on the pairs of each video: of 12 one repeats what is said, one finds a relation: 12 of 15 found, and
-        12 of 15 + 11 predictions right. With N = 1 it finds nothing."""
+        """Riding as a guess on four pairs a video: of 12 guesses one repeats what is said and one finds a relation. So 12 of
+        15 are found, and 12 of 15 + 11 predictions right. With N = 1 a guess finds nothing."""
         guess = more(*(relation(a, "riding", b, (2, 9)) for a, b in ((0, 1), (2, 0), (1, 3), (-1, 0))))
         found = self.measured(guess(honest()), judge)
         assert found["relation_accuracy_strict"] == pytest.approx(100 * 12 / 15)
