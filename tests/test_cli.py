@@ -64,6 +64,13 @@ def test_results_are_a_pure_function_of_the_input(tmp_path):
     assert (tmp_path / "a" / "items.parquet").read_bytes() == (tmp_path / "b" / "items.parquet").read_bytes()
 
 
+def test_pairs_of_the_references(tmp_path):
+    result = json.loads(score(tmp_path / "run", "--references", GOLD, "--pairs", "gold", "--json").stdout)
+    assert result["n_gold_pairs"] > 100 and "|pairs:gold|" in result["signature"]
+    refused = score(tmp_path / "alone", "--pairs", "gold", code=2)
+    assert 'pairs: "gold" needs references' in refused.stderr and not (tmp_path / "alone" / "results.json").exists()
+
+
 def test_score_json_report_and_limit(tmp_path):
     outcome = score(tmp_path / "run", "--references", GOLD, "--limit", "3", "--json")
     result = json.loads(outcome.stdout)

@@ -83,6 +83,12 @@ class TestCommand:
         assert command("--judge", "exact").exit_code == 2  # a run is not replaced unasked
         assert command("--judge", "exact", "--overwrite").exit_code == 0
 
+    def test_a_number_a_pair(self, command):
+        options = {"judge": "exact", "bootstrap": 0, "max_per_pair": 1}
+        core = sgeval.svg2_temporal_accuracy(SAID, GOLD, **options)
+        told = command("--judge", "exact", "--bootstrap", 0, "--max-per-pair", 1, "--json")
+        assert told.exit_code == 0 and json.loads(told.stdout) == core
+
     def test_options_from_flags_and_a_file(self, command, tmp_path):
         (tmp_path / "run.yaml").write_text(
             "judge: exact\nthresholds: [0.3]\nbootstrap: 0\nname: my system\nassignment: one_to_one\n"
