@@ -51,7 +51,7 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
     """
     limits, name = reading.limits, reading.name or str(path)
     try:
-        limits.refuse(name, "bytes", path.stat().st_size, "bytes")
+        limits.refuse(name, "unpacked" if reading.member else "bytes", path.stat().st_size, "bytes")
         if strict_json.begins_with_bracket(path):
             text = strict_json.read_text(path)
             limits.refuse(name, "commas", text.count(","), "commas")

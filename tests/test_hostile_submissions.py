@@ -160,6 +160,8 @@ def test_limits_of_an_archive(tmp_path):
     path = zip_of(tmp_path / "p.zip", [("p.jsonl", ROWS)])
     [fault] = check_file(path, limits=Limits(unpacked=100)).faults
     assert fault.message.startswith("expected at most 100 bytes (the most that is unpacked), got ")
+    large = zip_of(tmp_path / "large.zip", [("p.jsonl", b"\n" * 100_000 + ROWS)])
+    assert check_file(large, limits=Limits(bytes=large.stat().st_size)).faults == []
     [fault] = check_file(empty_members(tmp_path / "many.zip"), limits=Limits(members=50)).faults
     assert "more than 50 members" in fault
 
