@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sgeval import strict_json
 from sgeval.building import Builder, id_text
 from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, shown, steps
-from sgeval.every_row import Doubled, Unread
+from sgeval.every_row import Clean, Doubled, Unread
 from sgeval.records import Graph, SceneGraph, VideoGraph, to_dict
 from sgeval.schemas import Kind, description, known_keys, validator
 from sgeval.schemas.quick import is_sound, suspects
@@ -154,20 +154,16 @@ def _plain_row(row: Any) -> tuple[Any, list[Told], bool]:
     dropped; the faults of what no file can hold; and whether all of it is such as JSON has."""
     if isinstance(row, (SceneGraph, VideoGraph)):
         row = to_dict(row)
-    elif isinstance(row, Mapping):
-        row = {key: value for key, value in row.items() if key not in HEAVY_COLUMNS} if _is_heavy(row) else row
+    elif isinstance(row, Mapping) and any(name in row for name in HEAVY_COLUMNS):
+        row = {key: value for key, value in row.items() if key not in HEAVY_COLUMNS}
     maker = _Plain()
-    plain = maker.value(row, ())
+    plain = {**row} if isinstance(row, Clean) else maker.value(row, ())
     if isinstance(plain, dict) and isinstance(plain.get("extra"), str):
         try:
             plain["extra"] = strict_json.parse(plain["extra"], "extra") or None
         except SgevalError as fault:
             maker.faults.append((("extra",), str(fault).removeprefix("extra: ")))
     return plain, maker.faults, maker.is_json
-
-
-def _is_heavy(row: Mapping[Any, Any]) -> bool:
-    return any(name in row for name in HEAVY_COLUMNS)
 
 
 @dataclass
