@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from sgeval.errors import pointer
@@ -10,7 +11,7 @@ from sgeval.records import Graph, Object, Relation, Role, SceneGraph, TrackPoint
 from sgeval.schemas import Kind, known_keys
 
 WORDS = ("category", "predicate")
-TUPLES = ("names", "synsets", "merged_ids", "attributes", "attribute_types", "frame_files", "mask_files")
+TUPLES = frozenset(("names", "synsets", "merged_ids", "attributes", "attribute_types", "frame_files", "mask_files"))
 
 
 @dataclass
@@ -33,13 +34,12 @@ class Builder:
         return SceneGraph(**values) if self.kind == "image" else VideoGraph(**values)
 
     def _known(self, level: str, above: str, plain: Mapping[str, Any]) -> dict[str, Any]:
-        names = known_keys(self.kind, level)
+        names = _names(self.kind, level)
         values = {key: value for key, value in plain.items() if value is not None and key in names}
         if len(values) < len(plain):
             self.unknown |= {above + pointer(key): value for key, value in plain.items() if key not in names}
-        for name in TUPLES:
-            if name in values:
-                values[name] = tuple(values[name])
+        for name in values.keys() & TUPLES:
+            values[name] = tuple(values[name])
         for name in WORDS:
             if name in values:
                 values[name] = sys.intern(str(values[name]))  # the same few words over and over: kept once
@@ -71,6 +71,11 @@ class Builder:
         if "raw_spans" in values:
             values["raw_spans"] = tuple((float(start), float(end)) for start, end in values["raw_spans"])
         return Relation(**values)
+
+
+@cache
+def _names(kind: Kind, level: str) -> frozenset[str]:
+    return frozenset(known_keys(kind, level))
 
 
 def id_text(value: Any) -> str:

@@ -3,7 +3,7 @@
 What scoring would refuse is found by scoring's own functions, so that the two cannot disagree.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,13 @@ class Check:
         return {"file": str(self.file), "faults": faults, "warnings": self.warnings, "counts": self.counts}
 
     def note(self, faults: Iterable[str], side: "_Side") -> None:
-        """Add faults of a file."""
+        """Add faults of a file, as many as its limits allow."""
+        most = side.reading.limits.faults
         for text in faults:
+            if len(self.faults) >= most:
+                full = f"expected at most {most:,} faults, got more; the rest is not listed"
+                self.faults += [Fault(full)] if len(self.faults) == most else []
+                return
             fault = text if isinstance(text, Fault) else Fault(text)
             lines, row = side.reading.lines, fault.place[0] if fault.place else None
             fault.file, fault.member = str(side.file), side.reading.member
@@ -240,9 +245,10 @@ def _difference(pairs: Sequence[Pair]) -> str | None:
     return None
 
 
-def _of_relations(prediction: SceneGraph, ends: Ends, position: int, lost: Collection[int]) -> Iterator[Fault]:
+def _of_relations(prediction: SceneGraph, ends: Ends, position: int, lost: Iterable[int]) -> Iterator[Fault]:
     """The faults of relations that scoring would refuse, numbered as the file has them: some (`lost`) were left out."""
-    numbers = (number for number in range(len(prediction.relations) + len(lost)) if number not in lost)
+    out = {*lost}
+    numbers = (number for number in range(len(prediction.relations) + len(out)) if number not in out)
     for number, relation in zip(numbers, prediction.relations, strict=True):
         fault = ends.fault(relation) if relation.subject_id != relation.object_id else None
         if fault is not None:

@@ -4,6 +4,7 @@ Where `strict_json` refuses, this goes on: NaN, infinities and doubled keys come
 the place of what holds them (`validation`); in place of a line that is no JSON comes an `Unread`.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,10 @@ class Doubled(dict[str, Any]):
     """An object with a key that stands twice; the last one counts."""
 
     key: str
+
+
+class Clean(dict[str, Any]):
+    """A row in which no key stands twice, and in whose text no number can be one that is not finite or not of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
     """
     limits, name = reading.limits, reading.name or str(path)
     try:
-        limits.refuse(name, "bytes", path.stat().st_size, "bytes")
+        limits.refuse(name, "unpacked" if reading.member else "bytes", path.stat().st_size, "bytes")
         if strict_json.begins_with_bracket(path):
             text = strict_json.read_text(path)
             limits.refuse(name, "commas", text.count(","), "commas")
@@ -83,14 +88,26 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
         raise SgevalError(f"{name}: cannot be read ({fault.strerror})") from None
 
 
+_ODD = re.compile(r"[0-9]{19}|[0-9][eE]|NaN|Infinity")
+"""What a text has that holds such numbers; texts of labels may have it, too."""
+
+
 def _parsed(text: str, place: str) -> Any:
-    return strict_json.load(text, place, _pairs, float)
+    is_odd = _ODD.search(text) is not None
 
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = dict(items)
+        if len(keys) == len(items):
+            return keys
+        nonlocal is_odd
+        is_odd = True
+        both = Doubled(keys)
+        both.key = strict_json.doubled(items)
+        return both
 
-def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = dict(items)
-    if len(keys) == len(items):
-        return keys
-    both = Doubled(keys)
-    both.key = strict_json.doubled(items)
-    return both
+    value = strict_json.load(text, place, pairs, float)
+    if is_odd:
+        return value
+    if isinstance(value, list):
+        return [Clean(row) if isinstance(row, dict) else row for row in value]
+    return Clean(value) if isinstance(value, dict) else value

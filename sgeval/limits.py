@@ -43,7 +43,7 @@ class Limits:
         """
         most = getattr(self, name)
         if got > most:
-            more = "" if name == "bytes" else " or more"  # of the others reading stops at the first one too many
+            more = "" if name in ("bytes", "unpacked") else " or more"  # of others reading stops at the first too many
             raise SgevalError(f"{place}: expected at most {most:,} {words} (the limit `{name}`), got {got:,}{more}")
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sgeval import strict_json
 from sgeval.building import Builder, id_text
 from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, shown, steps
-from sgeval.every_row import Doubled, Unread
+from sgeval.every_row import Clean, Doubled, Unread
 from sgeval.records import Graph, SceneGraph, VideoGraph, to_dict
 from sgeval.schemas import Kind, description, known_keys, validator
 from sgeval.schemas.quick import is_sound, suspects
@@ -27,6 +27,8 @@ Told = tuple[Place, str]
 HEAVY_COLUMNS = ("image", "video", "panoptic_map")
 MOST = 10_000
 """Faults of one row that are listed; with more of them it is left out whole."""
+MOST_KEYS = 1000
+"""Unknown keys that are told one by one."""
 LARGEST = 2**63 - 1  # whole numbers are stored in 64 bits
 
 
@@ -123,7 +125,10 @@ def parse_graphs(
             out.n_invalid += rest.n_lost
             out.cut[out.graphs[-1].key] = rest.relations
         unknown.update(map(_general, builder.unknown))
-    out.warnings = [_unknown_key(label, pattern, count, kind) for pattern, count in unknown.items()]
+    told = [*unknown.items()][:MOST_KEYS]
+    out.warnings = [_unknown_key(label, pattern, count, kind) for pattern, count in told]
+    if len(unknown) > len(told):
+        out.warnings.append(f"{label}: {len(unknown) - len(told):,} more unknown keys, kept in extra")
     if out.faults and on_invalid == "error":
         raise InvalidInput(label, out.faults)
     return out
@@ -149,20 +154,16 @@ def _plain_row(row: Any) -> tuple[Any, list[Told], bool]:
     dropped; the faults of what no file can hold; and whether all of it is such as JSON has."""
     if isinstance(row, (SceneGraph, VideoGraph)):
         row = to_dict(row)
-    elif isinstance(row, Mapping):
-        row = {key: value for key, value in row.items() if key not in HEAVY_COLUMNS} if _is_heavy(row) else row
+    elif isinstance(row, Mapping) and any(name in row for name in HEAVY_COLUMNS):
+        row = {key: value for key, value in row.items() if key not in HEAVY_COLUMNS}
     maker = _Plain()
-    plain = maker.value(row, ())
+    plain = {**row} if isinstance(row, Clean) else maker.value(row, ())
     if isinstance(plain, dict) and isinstance(plain.get("extra"), str):
         try:
             plain["extra"] = strict_json.parse(plain["extra"], "extra") or None
         except SgevalError as fault:
             maker.faults.append((("extra",), str(fault).removeprefix("extra: ")))
     return plain, maker.faults, maker.is_json
-
-
-def _is_heavy(row: Mapping[Any, Any]) -> bool:
-    return any(name in row for name in HEAVY_COLUMNS)
 
 
 @dataclass
@@ -172,10 +173,10 @@ class _Plain:
     faults: list[Told] = field(default_factory=list)
     is_json: bool = True
 
-    def note(self, place: Place, message: str) -> None:
-        """Add a fault, unless there are so many that the row goes anyway."""
+    def note(self, place: Place, message: str, got: object = None) -> None:
+        """Add a fault, unless there are so many that the row goes anyway. What was got takes the place of "{}"."""
         if len(self.faults) < MOST:
-            self.faults.append((place, message))
+            self.faults.append((place, message.format(shown(got))))
 
     def value(self, value: Any, place: Place) -> Any:
         """The value without tuples, mappings and arrays of others."""
@@ -184,7 +185,7 @@ class _Plain:
             return value
         if kind is float:
             if value - value != 0.0:
-                self.note(place, f"expected a finite number, got {shown(value)}")
+                self.note(place, "expected a finite number, got {}", value)
             return value
         if kind is int:
             if not -LARGEST <= value <= LARGEST:
@@ -203,7 +204,7 @@ class _Plain:
             return None
         is_mapping = isinstance(value, Mapping)
         if isinstance(value, Doubled):
-            self.note((*place, value.key), f"expected each key once, got the key {shown(value.key)} twice")
+            self.note((*place, value.key), "expected each key once, got the key {} twice", value.key)
         out = []
         for step, entry in value.items() if is_mapping else enumerate(value):
             kind = type(entry)
@@ -306,15 +307,16 @@ def _without(plain: Any, faults: Sequence[Told]) -> _Rest | None:
         return None
     gone = {index for name, index in places if name == "objects"}
     objects = [item for index, item in enumerate(plain.get("objects") or []) if index not in gone]
-    ids = {item["id"] for item in objects}
+    ends = {-1, *(item["id"] for item in objects)}
     had_objects = bool(plain.get("objects"))
     relations = plain.get("relations") or []
     lost = tuple(
         index
         for index, item in enumerate(relations)
-        if ("relations", index) in places or (had_objects and not {item["subject_id"], item["object_id"]} <= ids | {-1})
+        if ("relations", index) in places or (had_objects and not {item["subject_id"], item["object_id"]} <= ends)
     )
-    staying = [item for index, item in enumerate(relations) if index not in {*lost}]
+    out = {*lost}
+    staying = [item for index, item in enumerate(relations) if index not in out]
     return _Rest({**plain, "objects": objects, "relations": staying}, len(gone) + len(lost), lost)
 
 

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from archive_kit import ZIPS, empty_members, tree, zip_of
 from submission_kit import FILES, OWN_ZIPS, SOUND
+from typer.testing import CliRunner
 
 from sgeval.check import check_file
+from sgeval.cli.app import app
 from sgeval.data.source import read_source
 from sgeval.errors import SgevalError
 from sgeval.limits import Limits
+from sgeval.runs import read_run
 
 ROWS = SOUND + b"\n" + SOUND.replace(b'"a"', b'"b"') + b"\n"
 TIGHT = {"bytes": 100_000_000, "rows": 1000, "commas": 1_000_000, "line_bytes": 10_000_000}
@@ -160,8 +163,18 @@ def test_limits_of_an_archive(tmp_path):
     path = zip_of(tmp_path / "p.zip", [("p.jsonl", ROWS)])
     [fault] = check_file(path, limits=Limits(unpacked=100)).faults
     assert fault.message.startswith("expected at most 100 bytes (the most that is unpacked), got ")
+    large = zip_of(tmp_path / "large.zip", [("p.jsonl", b"\n" * 100_000 + ROWS)])
+    assert check_file(large, limits=Limits(bytes=large.stat().st_size)).faults == []
     [fault] = check_file(empty_members(tmp_path / "many.zip"), limits=Limits(members=50)).faults
     assert "more than 50 members" in fault
+
+
+@pytest.mark.parametrize("row", [b"1", SOUND.replace(b'"bbox"', b'"box"')], ids=["no row", "no box"])
+def test_more_faults_than_are_listed(tmp_path, row):
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"".join(row.replace(b'"a"', b'"%d"' % number) + b"\n" for number in range(9)))
+    found = check_file(path, limits=Limits(faults=3)).faults
+    assert len(found) == 4 and found[-1] == "expected at most 3 faults, got more; the rest is not listed"
 
 
 def test_strange_keys_are_told_and_kept(tmp_path):
@@ -243,3 +256,27 @@ class TestHonestArchives:
             zip_of(tmp_path / "q.zip", [("p.jsonl", b'{"answer": 1}')]), kind="video", format="answers"
         ).faults
         assert "expected" in fault.message and "/tmp" not in fault.message
+
+
+@pytest.mark.parametrize("metric", ["ssg_role_values", "svg2_temporal_accuracy"])
+def test_score_takes_a_zip(tmp_path, metric):
+    """Rows of frames, and graphs of videos: the result is that of the file in it."""
+    if metric == "ssg_role_values":
+        row = {"frame_id": "f", "kind": "object", "object_id": 1, "roles": [{"role": "colour", "value": "red"}]}
+        more = []
+    else:
+        relation = {"subject_id": 0, "object_id": 1, "predicate": "by", "spans": [{"start": 0, "end": 1}]}
+        objects = [{"id": number, "category": "dog"} for number in range(2)]
+        row = {"video_id": "v", "duration": 4, "objects": objects, "relations": [relation]}
+        more = ["--judge", "exact"]
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text(json.dumps(row))
+    zipped = zip_of(tmp_path / "gold.zip", [("gold.jsonl", gold.read_bytes())])
+    results = []
+    for path in (gold, zipped):
+        out = tmp_path / f"run{len(results)}"
+        given = ["--predictions", str(path), "--references", str(gold), "--out", str(out), *more]
+        outcome = CliRunner().invoke(app, ["score", metric, *given])
+        assert outcome.exit_code == 0, outcome.output
+        results.append(read_run(out).result)
+    assert results[0] == results[1]

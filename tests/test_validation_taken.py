@@ -99,6 +99,11 @@ class TestUnknownKeys:
             "predictions[…].objects[…].conf: unknown key, kept in extra (6 times)"
         ]
 
+    def test_very_many_are_counted(self):
+        parsed = parse_graphs([row(**{f"key{number}": number for number in range(1_003)})])
+        assert len(parsed.graphs[0].extra) == 1_003 and len(parsed.warnings) == 1_001
+        assert parsed.warnings[-1] == "predictions: 3 more unknown keys, kept in extra"
+
     def test_survive_a_round_trip(self):
         [graph] = parse_graphs([row([dog(conf=1), mat()], foo=[1, {"b": None}])]).graphs
         again = parse_graphs([json.loads(json.dumps(to_dict(graph)))])
