@@ -4,6 +4,7 @@ import pytest
 from kit import parts
 from temporal_kit import graph, judge_of, random_graphs, relation
 
+import sgeval
 from sgeval import svg2_temporal_accuracy
 from sgeval.errors import SgevalError
 from sgeval.temporal import Options
@@ -160,6 +161,15 @@ class TestOption:
         shares = [key for key in plain if key.endswith(("accuracy", "_strict"))]
         assert limited["n_over_limit"] == 0 and len(shares) == 8
         assert {key: limited[key] for key in shares} == {key: plain[key] for key in shares}
+
+    def test_the_module_knows_the_scores(self):
+        import evaluate
+
+        rows = [relation(0, "on", 1, (0, 10)), scored(relation(0, "chasing", 1, (0, 10)), 0.4)]
+        metric = evaluate.load(sgeval.path("svg2_temporal_accuracy"))
+        options = {"judge": "exact", "max_per_pair": 1}
+        found = metric.compute(predictions=[said(*rows)], references=[GOLD], **options)
+        assert found == svg2_temporal_accuracy([said(*rows)], [GOLD], **options) and found["relation_accuracy"] == 50
 
     def test_rows_are_sound_after_writing(self, tmp_path):
         from sgeval.runs import read_run, write_run

@@ -18,6 +18,7 @@ _RELATION = {
     "object_id": _WHOLE,
     "predicate": _TEXT,
     "type": _TEXT,
+    "score": _NUMBER,
     "spans": datasets.List({"start": _NUMBER, "end": _NUMBER}),
 }
 # How a model's answer was read (sgeval.readers.answers); `is_answer` is False where the graph is none.
@@ -82,6 +83,7 @@ def _row(graph: VideoGraph) -> dict[str, Any]:
                 "object_id": item.object_id,
                 "predicate": item.predicate,
                 "type": item.type or "",
+                "score": item.score,
                 "spans": [{"start": start, "end": end} for start, end in item.spans or ()],
             }
             for item in graph.relations
@@ -125,6 +127,7 @@ def _graph(row: Mapping[str, Any]) -> Graph:
                 item["object_id"],
                 item["predicate"],
                 type=item["type"] or None,
+                score=item["score"],
                 spans=tuple((span["start"], span["end"]) for span in item["spans"]) or None,
             )
             for item in row["relations"]
