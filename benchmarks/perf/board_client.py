@@ -130,7 +130,10 @@ class Visitor:
                     if told["msg"] == "process_completed":
                         if not told["success"]:
                             raise RuntimeError(str(told["output"]))
-                        return list(told["output"]["data"])
+                        return [
+                            each["value"] if isinstance(each, dict) and "value" in each else each
+                            for each in told["output"]["data"]
+                        ]
         raise RuntimeError("the answer never came")
 
     def _post(self, place: str, value: Mapping[str, Any]) -> Any:

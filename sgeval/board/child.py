@@ -1,8 +1,9 @@
 """The process that reads one submission: `python -m sgeval.board.child JOB`.
 
 It limits itself before it looks at the file: memory, processor time, size of what it writes, no sockets, no programs, no
-look into other processes; and it ends with the process that started it. The answer is `answer.json`: `refused` (one line), or faults, counts and warnings; and, where it scored, how much of the
-references the submission repeats, with a run folder beside it.
+look into other processes; and it ends with the process that started it. The answer is `answer.json`: `refused` (one line),
+or faults, counts and warnings; and, where it scored, how much of the references the submission repeats, with a run folder
+beside it.
 """
 
 import ctypes
@@ -47,6 +48,7 @@ def main() -> None:
     from sgeval.files import atomic_write
 
     out = Path(job["out"])
+    os.chdir(out)  # the file goes by its name alone, so that no message tells where it lies
     try:
         answer: dict[str, Any] = answer_to(task, board.limits, Path(job["file"]), out, job["name"])
     except SgevalError as fault:
@@ -79,7 +81,7 @@ def _refuse(event: str, given: Any) -> None:
 def _is_of_process(path: Any) -> bool:
     if not isinstance(path, (str, bytes)):
         return False
-    whole = os.path.normpath(os.path.abspath(os.fsdecode(path)))
+    whole = os.path.normpath(Path.cwd() / os.fsdecode(path))
     return whole.startswith(PROCESSES) and whole not in ALLOWED_THERE
 
 

@@ -85,6 +85,7 @@ class Guard:
 
     async def _upload(self, scope: Message, receive: Receive, send: Send, most: int) -> None:
         """A body that is counted as it comes."""
+        self._sweep()
         if not self._has_room():
             await _refuse(scope, send, 503)
             return
@@ -104,6 +105,7 @@ class Guard:
             await self._hand_on(scope, counted, answer)
         finally:
             self._uploading -= 1
+        self._sweep()
         if answer.is_muted:
             await _refuse(scope, send, 413)
 
@@ -135,15 +137,22 @@ class Guard:
 
         await self._hand_on(scope, again, _Answer(scope["path"], send))
 
-    def _has_room(self) -> bool:
-        """Whether another upload may come; what has lain there for long is removed."""
-        now, used = time.time(), self._uploading * self.upload_bytes
+    def _sweep(self) -> None:
+        """Remove what has lain there for long, and what is left of uploads that were cut."""
+        now = time.time()
         for path in self.uploads.glob("*"):
             with suppress(OSError):  # another request may have removed it
-                if now - path.stat().st_mtime > KEPT_SECONDS:
+                if path.is_file() and not self._uploading:
+                    path.unlink()
+                elif now - path.stat().st_mtime > KEPT_SECONDS:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-                else:
-                    used += sum(each.stat().st_size for each in (path.glob("*") if path.is_dir() else (path,)))
+
+    def _has_room(self) -> bool:
+        """Whether another upload may come."""
+        used = self._uploading * self.upload_bytes
+        for path in self.uploads.glob("*/*"):
+            with suppress(OSError):
+                used += path.stat().st_size
         return used + self.upload_bytes <= MOST_UPLOADS * self.upload_bytes
 
 

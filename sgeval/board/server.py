@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import socket
 import sys
 import tempfile
@@ -21,10 +22,13 @@ from sgeval.errors import SgevalError, one_line, shown
 from sgeval.hub import space
 
 REPO, TOKEN = "SGEVAL_RESULTS_REPO", "SGEVAL_RESULTS_TOKEN"
-SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", TOKEN)
+SECRET = re.compile("TOKEN|KEY|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+"""In the name of a variable of the environment that the board is started with."""
 CSS = """
-td a, #answer-page a { color: var(--link-text-color) !important; text-decoration: underline !important; }
-th, th * { text-align: left !important; justify-content: flex-start !important; }
+[role=gridcell] a, td a, #answer-page a { color: var(--link-text-color) !important; text-decoration: underline !important; }
+[role=columnheader], [role=columnheader] * { text-align: left !important; justify-content: flex-start !important; }
+.download a { pointer-events: none; color: inherit !important; text-decoration: none !important; } /* it is not served */
+.gradio-container { --block-info-text-color: var(--body-text-color-subdued); }
 """
 NOT_DUMPABLE = 4  # PR_SET_DUMPABLE of Linux
 BAD_INPUT = 2
@@ -96,14 +100,14 @@ def serve(folder: str | Path, results: str | Path) -> None:
 
 
 def _serve(folder: Path, results: Path) -> None:
-    secrets = _take_secrets()
+    token = _take_secrets().get(TOKEN)
     host, port = os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), os.environ.get("GRADIO_SERVER_PORT", "7860")
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise SgevalError(f"GRADIO_SERVER_PORT: expected a port, got {shown(port)}")
     with _listening(host, int(port)) as place_to_ask, tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
         import uvicorn
 
-        remote = connect(repo, secrets[TOKEN]) if (repo := os.environ.get(REPO)) else None
+        remote = connect(repo, token) if (repo := os.environ.get(REPO)) else None
         if remote is not None:
             remote.fetch(results)
         work, uploads = Path(place) / "work", Path(place).resolve() / "uploads"
@@ -135,9 +139,9 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _take_secrets() -> dict[str, str | None]:
+def _take_secrets() -> dict[str, str]:
     """What is secret in the environment, which it leaves; nor can others of this user read it from the process (as Linux
     lets them, of what a process was started with)."""
     with suppress(AttributeError, OSError):  # another system
         ctypes.CDLL(None).prctl(NOT_DUMPABLE, 0, 0, 0, 0)
-    return {name: os.environ.pop(name, None) for name in SECRETS}
+    return {name: os.environ.pop(name) for name in list(os.environ) if SECRET.search(name)}

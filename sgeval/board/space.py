@@ -113,12 +113,12 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> 
                 system = gr.Textbox(label="System", max_lines=1, max_length=80, info="Its name on the board.")
                 team = gr.Textbox(label="Team (optional)", max_lines=1, max_length=80)
                 link = gr.Textbox(label="Link (optional)", max_lines=1, max_length=300, info="https://…")
-                size = gr.Number(label="Billions of parameters", minimum=0, info="0: not told")
+                size = gr.Number(label="Billions of parameters (optional)", minimum=0, info="0: not told")
         with gr.Row():
             check = gr.Button("Validate only")
-            submit = gr.Button("Validate, score and publish", variant="primary")
+            submit = gr.Button("Score and publish", variant="primary")
         status = gr.Textbox(label="Answer", interactive=False, lines=2, max_lines=8, elem_id="answer")
-        page = gr.HTML(elem_id="answer-page")
+        page = gr.HTML(elem_id="answer-page", visible=False)
         faults = gr.Dataframe(
             headers=list(FAULTS),
             datatype=["str", "str"],
@@ -128,6 +128,8 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> 
             buttons=[],
             label="Faults",
             max_height=500,
+            column_widths=["30%", "70%"],
+            visible=False,
             elem_id="faults",
         )
     visitors = Visitors(limits.an_hour)
@@ -153,7 +155,7 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> 
                         Path(path).unlink()
                         Path(path).parent.rmdir()
         except SgevalError as fault:
-            return one_line(str(fault)), "", [], there
+            return one_line(str(fault)), *_below("", []), there
         return *_told(outcome, tables, name), there
 
     more: dict[str, Any] = {
@@ -179,17 +181,22 @@ def _told(outcome: Outcome, tables: Tables, task: str) -> tuple[Any, ...]:
     if outcome.faults:
         rows = [[fault["pointer"], fault["message"]] for fault in outcome.faults]
         more = f"; the first {len(rows):,} are listed" if outcome.n_faults > len(rows) else ""
-        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.", "", rows
+        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.", *_below("", rows)
     there = ", ".join(f"{number:,} {name}" for name, number in (outcome.counts or {}).items())
     words = "".join(f" {each}." for each in outcome.warnings[:5])
     if outcome.entry is None:
-        return f"No faults: {there}.{words}", "", []
+        return f"No faults: {there}.{words}", *_below("", [])
     found = tables.renew(task)
     row = found.find(outcome.entry.id)
     assert row is not None
     place = "not ranked: " + row.protocol if row.rank is None else f"rank {row.rank} of {len(found.ranked)}"
     link = f'<a href="submission/{outcome.entry.id}" target="_blank" rel="noopener">Open its page</a>'
-    return f"Published with {row.score:,.2f} {row.interval}, {place}. {there}.{words}", link, []
+    return f"Published with {row.score:,.2f} {row.interval}, {place}. {there}.{words}", *_below(link, [])
+
+
+def _below(link: str, rows: list[list[str]]) -> tuple[Any, Any]:
+    """What stands below an answer, where there is any."""
+    return gr.HTML(link, visible=bool(link)), gr.Dataframe(rows, visible=bool(rows))
 
 
 def _visitor(request: gr.Request | None) -> str:
