@@ -174,6 +174,20 @@ class Tab:
         for kind in ("keyDown", "keyUp"):
             self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
+    def choose(self, selector, *files):
+        """Choose files in an input, as the reader does in a dialog of the browser."""
+        root = self._call("DOM.getDocument")["root"]["nodeId"]
+        node = self._call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        assert node, f"{selector}: not on the page"
+        self._call("DOM.setFileInputFiles", nodeId=node, files=[str(file) for file in files])
+
+    def write(self, selector, text):
+        """Put the cursor into a field, and its text in place of what stands there."""
+        self.wait(
+            f"(each => each && (each.focus(), each.select(), true))(document.querySelector({json.dumps(selector)}))"
+        )
+        self._call("Input.insertText", text=text)
+
     def picture(self, path, whole=True):
         """A PNG of the page."""
         data = self._call("Page.captureScreenshot", captureBeyondViewport=whole, **self._clip(whole))["data"]

@@ -89,7 +89,6 @@ class TestAnswers:
     def test_how_much_is_word_for_word(self, board, tmp_path, rows, copied):
         assert answer(board, tmp_path, rows)["copied"] == copied
 
-
     def test_answers_of_a_model(self, tmp_path):
         """Object k of an answer is the k-th annotated one; its seconds hold both ends."""
         board = make_board(tmp_path / "b", {**BOARD, "tasks": [{**BOARD["tasks"][0], "form": "answers"}]})

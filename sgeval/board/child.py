@@ -1,12 +1,17 @@
 """The process that reads one submission: `python -m sgeval.board.child JOB`.
 
-It limits itself before it looks at the file: memory, processor time, size of what it writes, no sockets, no programs. The
-answer is `answer.json`: `refused` (one line), or faults, counts and warnings; and, where it scored, how much of the
-references the submission repeats, with a run folder beside it.
+It limits itself before it looks at the file: memory, processor time, size of what it writes, no sockets, no programs, no
+look into other processes; and it ends with the process that started it. The answer is `answer.json`: `refused` (one line),
+or faults, counts and warnings; and, where it scored, how much of the references the submission repeats, with a run folder
+beside it.
 """
 
+import ctypes
 import json
+import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +27,11 @@ FORBIDDEN = (
     "os.posix_spawn",
     "os.fork",
     "os.startfile",
-    "ctypes.dlopen.user",
 )
+PROCESSES = "/proc/"
+ALLOWED_THERE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/self/status", "/proc/self/maps")
+"""What libraries look up about the machine and themselves."""
+DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 LARGEST_OUTPUT = 512 * 1024**2
 
 
@@ -40,6 +48,7 @@ def main() -> None:
     from sgeval.files import atomic_write
 
     out = Path(job["out"])
+    os.chdir(out)  # the file goes by its name alone, so that no message tells where it lies
     try:
         answer: dict[str, Any] = answer_to(task, board.limits, Path(job["file"]), out, job["name"])
     except SgevalError as fault:
@@ -52,6 +61,8 @@ def _limit(memory_mb: int, seconds: int) -> None:
     """Take from this process what reading and scoring a file does not need."""
     import resource
 
+    with suppress(AttributeError, OSError):  # another system
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     for what, most in (
         (resource.RLIMIT_DATA, memory_mb * 1024**2),
         (resource.RLIMIT_CPU, seconds * 4),
@@ -62,9 +73,16 @@ def _limit(memory_mb: int, seconds: int) -> None:
     sys.addaudithook(_refuse)
 
 
-def _refuse(event: str, _: Any) -> None:
-    if event in FORBIDDEN:
+def _refuse(event: str, given: Any) -> None:
+    if event in FORBIDDEN or (event == "open" and _is_of_process(given[0])):
         raise PermissionError(f"{event} is not for the scorer of a board")
+
+
+def _is_of_process(path: Any) -> bool:
+    if not isinstance(path, (str, bytes)):
+        return False
+    whole = os.path.normpath(Path.cwd() / os.fsdecode(path))
+    return whole.startswith(PROCESSES) and whole not in ALLOWED_THERE
 
 
 if __name__ == "__main__":

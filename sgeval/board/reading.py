@@ -77,7 +77,7 @@ def _check_frames(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Faul
     noted = Reading(_file_limits(limits))
     rows = read_source(file, noted=noted)
     broken = [Fault(row.text, (index,), row.message) for index, row in enumerate(rows) if isinstance(row, Unread)]
-    if faults := noted.faults + broken:
+    if faults := noted.faults + broken or ([] if rows else [Fault("expected at least one frame, got none")]):
         return faults, {}, []
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

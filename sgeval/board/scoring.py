@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import sgeval
 from sgeval import strict_json
 from sgeval.board.results import RUN, About, Entry, Results, make_entry
 from sgeval.board.settings import Board, Task
@@ -26,7 +27,7 @@ from sgeval.runs import read_run
 
 JOB, ANSWER, SUBMISSION = "job.json", "answer.json", "submission"
 ENDINGS = (".json", ".jsonl", ".ndjson", ".zip")
-KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
+KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "SYSTEMROOT")
 """All that a child is told of the environment: keys and tokens are not among it."""
 GRACE = 5  # seconds a child gets beyond its own limit
 MOST_FAULTS = 1_000
@@ -96,7 +97,7 @@ class Scorer:
         job = {
             "board": str(self.board.folder),
             "task": task.id,
-            "file": str(copy),
+            "file": copy.name,
             "out": str(place),
             "name": name,
         }
@@ -104,6 +105,7 @@ class Scorer:
         command = [sys.executable, "-m", "sgeval.board.child", str(place / JOB)]
         kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         given = {
+            "PYTHONPATH": str(Path(sgeval.__file__).parents[1]),
             "HOME": str(work),
             "TMPDIR": str(work),
             "HF_HUB_OFFLINE": "1",

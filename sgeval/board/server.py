@@ -1,10 +1,16 @@
 """The board as a web server: Gradio behind a guard, and a page for each submission."""
 
+import ctypes
 import os
+import re
+import socket
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sgeval.board.assets import Assets
 from sgeval.board.guard import Guard
 from sgeval.board.pages import submission_page
 from sgeval.board.remote import Remote, connect
@@ -12,16 +18,26 @@ from sgeval.board.results import ID, REPORT, Results
 from sgeval.board.scoring import Scorer
 from sgeval.board.settings import read_board
 from sgeval.board.tables import Tables
+from sgeval.errors import SgevalError, one_line, shown
 from sgeval.hub import space
 
 REPO, TOKEN = "SGEVAL_RESULTS_REPO", "SGEVAL_RESULTS_TOKEN"
-SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", TOKEN)
-CSS = "td a { text-decoration: underline; }"
+SECRET = re.compile("TOKEN|KEY|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+"""In the name of a variable of the environment that the board is started with."""
+CSS = """
+[role=gridcell] a, td a, #answer-page a { color: var(--link-text-color) !important; text-decoration: underline !important; }
+[role=columnheader], [role=columnheader] * { text-align: left !important; justify-content: flex-start !important; }
+.download a { pointer-events: none; color: inherit !important; text-decoration: none !important; } /* it is not served */
+.gradio-container { --block-info-text-color: var(--body-text-color-subdued); }
+"""
+NOT_DUMPABLE = 4  # PR_SET_DUMPABLE of Linux
+BAD_INPUT = 2
 FRAME = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-src 'self'"
 
 
-def make_app(folder: Path, results: Path, remote: Remote | None = None) -> Any:
-    """The ASGI app of the board in a folder; `remote` keeps its results elsewhere too."""
+def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None = None) -> Any:
+    """The ASGI app of the board in a folder; uploads lie where `GRADIO_TEMP_DIR` says, and `remote` keeps results
+    elsewhere too."""
     import gradio as gr
     from fastapi import FastAPI
     from fastapi.responses import HTMLResponse
@@ -48,7 +64,7 @@ def make_app(folder: Path, results: Path, remote: Remote | None = None) -> Any:
         entry = kept.find(name) if ID.fullmatch(name) else None
         return page((kept.place(entry) / REPORT).read_text(encoding="utf-8") if entry else None)
 
-    blocks = build(board, tables, scorer, space.card(str(folder / "app.py")))
+    blocks = build(board, tables, scorer, space.card(str(folder / "app.py")), uploads)
     blocks.queue(max_size=board.limits.waiting, api_open=False)
     mounted = gr.mount_gradio_app(
         app,
@@ -64,34 +80,68 @@ def make_app(folder: Path, results: Path, remote: Remote | None = None) -> Any:
         css=CSS,
         run_history=False,
     )
-    return Guard(mounted, board.limits.upload_bytes)
+    return Guard(Assets(mounted), board.limits.upload_bytes, uploads)
 
 
 def serve(folder: str | Path, results: str | Path) -> None:
     """Serve the board until it is stopped; its README is the about page. Starts from an empty folder, with no secret left
-    in the environment.
+    in the environment. What is wrong with the board, or a port that is taken, ends the process with one line and code 2.
 
     Host and port are those of `GRADIO_SERVER_NAME` and `GRADIO_SERVER_PORT`. With `SGEVAL_RESULTS_REPO` (ORG/NAME of a data
     set repository) results are fetched from there first and added there, with `SGEVAL_RESULTS_TOKEN`.
     """
-    import uvicorn
+    try:
+        _serve(Path(folder).resolve(), Path(results).resolve())
+    except (SgevalError, OSError) as fault:
+        print(f"sgeval: {one_line(str(fault))}", file=sys.stderr)
+        raise SystemExit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        pass
 
-    folder, results = Path(folder).resolve(), Path(results).resolve()
-    secrets = {name: os.environ.pop(name, None) for name in SECRETS}
-    remote = connect(repo, secrets[TOKEN]) if (repo := os.environ.get(REPO)) else None
-    if remote is not None:
-        remote.fetch(results)
-    with tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
-        work = Path(place) / "work"
+
+def _serve(folder: Path, results: Path) -> None:
+    token = _take_secrets().get(TOKEN)
+    host, port = os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), os.environ.get("GRADIO_SERVER_PORT", "7860")
+    if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise SgevalError(f"GRADIO_SERVER_PORT: expected a port, got {shown(port)}")
+    with _listening(host, int(port)) as place_to_ask, tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
+        import uvicorn
+
+        remote = connect(repo, token) if (repo := os.environ.get(REPO)) else None
+        if remote is not None:
+            remote.fetch(results)
+        work, uploads = Path(place) / "work", Path(place).resolve() / "uploads"
         work.mkdir()
         os.environ |= {
-            "GRADIO_TEMP_DIR": str(Path(place) / "uploads"),
+            "GRADIO_TEMP_DIR": str(uploads),
             "GRADIO_ANALYTICS_ENABLED": "False",
             "GRADIO_FLAGGING_MODE": "never",
+            "TMPDIR": str(Path(place).resolve()),
         }
+        tempfile.tempdir = None  # where else files are made for a moment, ends with this folder too
         os.chdir(work)
-        host, port = (
-            os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"),
-            int(os.environ.get("GRADIO_SERVER_PORT", "7860")),
+        app = make_app(folder, results, uploads, remote)
+        shown_host = "127.0.0.1" if host == "0.0.0.0" else host
+        print(f"The board is at http://{shown_host}:{port}/ – Ctrl-C ends it", flush=True)
+        config = uvicorn.Config(
+            app, log_level="warning", server_header=False, timeout_graceful_shutdown=3, ws="none", proxy_headers=False
         )
-        uvicorn.run(make_app(folder, results, remote), host=host, port=port, log_level="warning", server_header=False)
+        uvicorn.Server(config).run([place_to_ask])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens, taken before the slow part of the start."""
+    try:
+        return socket.create_server((host, port), reuse_port=False)
+    except OSError as fault:
+        raise SgevalError(
+            f"{host}:{port}: cannot be listened on ({fault.strerror or fault}); GRADIO_SERVER_PORT chooses another port"
+        ) from None
+
+
+def _take_secrets() -> dict[str, str]:
+    """What is secret in the environment, which it leaves; nor can others of this user read it from the process (as Linux
+    lets them, of what a process was started with)."""
+    with suppress(AttributeError, OSError):  # another system
+        ctypes.CDLL(None).prctl(NOT_DUMPABLE, 0, 0, 0, 0)
+    return {name: os.environ.pop(name) for name in list(os.environ) if SECRET.search(name)}

@@ -1,13 +1,15 @@
 """The board as a Gradio app: a table a task, a form to submit to, an about page."""
 
-import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import Any
 
 import gradio as gr
 
+from sgeval.board.guard import is_upload
 from sgeval.board.results import About
 from sgeval.board.scoring import ENDINGS, Outcome, Scorer
 from sgeval.board.settings import Board, Task
@@ -23,14 +25,14 @@ LEGEND = (
 FAULTS = ("Where (JSON pointer)", "What was expected, and what is there")
 
 
-def build(board: Board, tables: Tables, scorer: Scorer, about: str) -> Any:
-    """The page of a board."""
+def build(board: Board, tables: Tables, scorer: Scorer, about: str, uploads: Path) -> Any:
+    """The page of a board; files that were submitted are removed from the folder of uploads."""
     with gr.Blocks(title=board.title, analytics_enabled=False) as page:
         gr.Markdown(f"# {board.title}")
         with gr.Tabs():
             for task in board.tasks.values():
                 _table_tab(page, task, tables)
-            _submit_tab(board, tables, scorer)
+            _submit_tab(board, tables, scorer, uploads)
             with gr.Tab("About", id="about"):
                 gr.Markdown(about)
     return page
@@ -63,6 +65,8 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
 
     def open(*given: Any) -> tuple[Any, ...]:
         now = tables.of(task.id)
+        if now is found:  # the page came with it
+            return (gr.skip(),) * (len(outputs) + 3)
         choices = (sizes(now), now.judges(), now.protocols())
         return *look(*given), *(gr.Dropdown(choices=[ALL, *each]) for each in choices)
 
@@ -90,7 +94,7 @@ def _frame(task: Task, rows: list[list[Any]], *, is_apart: bool) -> Any:
     )
 
 
-def _submit_tab(board: Board, tables: Tables, scorer: Scorer) -> None:
+def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> None:
     open_tasks = [(task.title, task.id) for task in board.tasks.values() if task.submissions]
     if not open_tasks:
         return
@@ -109,12 +113,12 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer) -> None:
                 system = gr.Textbox(label="System", max_lines=1, max_length=80, info="Its name on the board.")
                 team = gr.Textbox(label="Team (optional)", max_lines=1, max_length=80)
                 link = gr.Textbox(label="Link (optional)", max_lines=1, max_length=300, info="https://…")
-                size = gr.Number(label="Billions of parameters", minimum=0, info="0: not told")
+                size = gr.Number(label="Billions of parameters (optional)", minimum=0, info="0: not told")
         with gr.Row():
             check = gr.Button("Validate only")
-            submit = gr.Button("Validate, score and publish", variant="primary")
+            submit = gr.Button("Score and publish", variant="primary")
         status = gr.Textbox(label="Answer", interactive=False, lines=2, max_lines=8, elem_id="answer")
-        page = gr.HTML(elem_id="answer-page")
+        page = gr.HTML(elem_id="answer-page", visible=False)
         faults = gr.Dataframe(
             headers=list(FAULTS),
             datatype=["str", "str"],
@@ -124,26 +128,35 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer) -> None:
             buttons=[],
             label="Faults",
             max_height=500,
+            column_widths=["30%", "70%"],
+            visible=False,
             elem_id="faults",
         )
     visitors = Visitors(limits.an_hour)
 
     def answer(request: gr.Request, name: str, path: str | None, is_published: bool, *given: Any) -> tuple[Any, ...]:
+        """Answer, link, faults, and the file: it stays for a second try until it was scored."""
+        there = gr.skip()
         try:
             if name not in board.tasks:
                 raise SgevalError("task: expected one of the board, got another")
             about = About.checked(*given) if is_published else None
-            if path is None:
-                raise SgevalError("submission: expected a file, got none")
+            if path is None or not is_upload(Path(path), uploads) or not Path(path).is_file():
+                raise SgevalError("submission: expected a file, got none; please choose it again")
             visitors.count(_visitor(request))
-            chosen = board.tasks[name]
-            outcome = scorer.submit(chosen, Path(path), about) if about else scorer.check(chosen, Path(path))
+            if about is None:
+                outcome = scorer.check(board.tasks[name], Path(path))
+            else:
+                there = None
+                try:
+                    outcome = scorer.submit(board.tasks[name], Path(path), about)
+                finally:
+                    with suppress(OSError):  # a second tab may have sent the same file
+                        Path(path).unlink()
+                        Path(path).parent.rmdir()
         except SgevalError as fault:
-            return one_line(str(fault)), "", []
-        finally:
-            if path is not None:
-                shutil.rmtree(Path(path).parent, ignore_errors=True)
-        return _told(outcome, tables, name)
+            return one_line(str(fault)), *_below("", []), there
+        return *_told(outcome, tables, name), there
 
     more: dict[str, Any] = {
         "concurrency_limit": limits.at_once,
@@ -153,7 +166,7 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer) -> None:
     }
     about = [system, team, link, size]
     for button, is_published in ((check, False), (submit, True)):
-        button.click(_bound(answer, is_published), [task, file, *about], [status, page, faults], **more)
+        button.click(_bound(answer, is_published), [task, file, *about], [status, page, faults, file], **more)
 
 
 def _bound(answer: Callable[..., Any], is_published: bool) -> Callable[..., Any]:
@@ -168,17 +181,22 @@ def _told(outcome: Outcome, tables: Tables, task: str) -> tuple[Any, ...]:
     if outcome.faults:
         rows = [[fault["pointer"], fault["message"]] for fault in outcome.faults]
         more = f"; the first {len(rows):,} are listed" if outcome.n_faults > len(rows) else ""
-        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.", "", rows
+        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.", *_below("", rows)
     there = ", ".join(f"{number:,} {name}" for name, number in (outcome.counts or {}).items())
     words = "".join(f" {each}." for each in outcome.warnings[:5])
     if outcome.entry is None:
-        return f"No faults: {there}.{words}", "", []
+        return f"No faults: {there}.{words}", *_below("", [])
     found = tables.renew(task)
     row = found.find(outcome.entry.id)
     assert row is not None
     place = "not ranked: " + row.protocol if row.rank is None else f"rank {row.rank} of {len(found.ranked)}"
     link = f'<a href="submission/{outcome.entry.id}" target="_blank" rel="noopener">Open its page</a>'
-    return f"Published with {row.score:,.2f} {row.interval}, {place}. {there}.{words}", link, []
+    return f"Published with {row.score:,.2f} {row.interval}, {place}. {there}.{words}", *_below(link, [])
+
+
+def _below(link: str, rows: list[list[str]]) -> tuple[Any, Any]:
+    """What stands below an answer, where there is any."""
+    return gr.HTML(link, visible=bool(link)), gr.Dataframe(rows, visible=bool(rows))
 
 
 def _visitor(request: gr.Request | None) -> str:
@@ -193,15 +211,17 @@ class Visitors:
     def __init__(self, most: int, now: Callable[[], float] = monotonic) -> None:
         self.most, self.now = most, now
         self._seen: dict[str, list[float]] = {}
+        self._busy = Lock()
 
     def count(self, visitor: str) -> None:
         """Note a submission. Raises `SgevalError` when there were too many within an hour."""
-        now = self.now()
-        self._seen = {
-            name: kept for name, times in self._seen.items() if (kept := [at for at in times if now - at < 3600])
-        }
-        if len(self._seen.get(visitor, ())) >= self.most:
-            raise SgevalError(
-                f"submission: expected at most {self.most} in an hour from one visitor; please come again later"
-            )
-        self._seen.setdefault(visitor, []).append(now)
+        with self._busy:
+            now = self.now()
+            self._seen = {
+                name: kept for name, times in self._seen.items() if (kept := [at for at in times if now - at < 3600])
+            }
+            if len(self._seen.get(visitor, ())) >= self.most:
+                raise SgevalError(
+                    f"submission: expected at most {self.most} in an hour from one visitor; please come again later"
+                )
+            self._seen.setdefault(visitor, []).append(now)

@@ -1,0 +1,571 @@
+"""The leaderboard against those who do not mean well: addresses of public advisories, uploads, and what a scorer may do."""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from benchmarks.perf.board_client import ANSWER, FAULTS, LEADERBOARD, LINK, Visitor, copied, serving
+from sgeval.board import Results, read_board, scoring
+from sgeval.board.guard import KEPT_SECONDS, Guard, names_uploads_alone
+from sgeval.board.remote import Remote
+from sgeval.board.results import About
+from sgeval.board.scoring import Scorer
+from sgeval.board.space import Visitors
+from sgeval.errors import SgevalError
+
+GOOD = (LEADERBOARD / "submissions/situations/average.jsonl").read_bytes()
+VIDEOS = (LEADERBOARD / "submissions/videos/careful.jsonl").read_bytes()
+CANARY = "CANARY-7f3a9b-of-a-file"
+SECRETS = {
+    name: f"CANARY-secret-{name}"
+    for name in ("SGEVAL_RESULTS_TOKEN", "HF_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY")
+}
+SMALL = 2_000_000
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+
+
+def digest(folder):
+    """What a folder holds: names and bytes."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    """A board on loopback with small limits, secrets in its environment, and files that nobody may read."""
+    pytest.importorskip("gradio")
+    root = tmp_path_factory.mktemp("hardening")
+    folder = copied(root / "board")
+    with (folder / "board.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"limits: {{seconds: 60, upload_bytes: {SMALL}, unpacked_bytes: 8000000, an_hour: 2}}\n")
+    for place in (root, folder, folder / "results", root / "tmp"):
+        place.mkdir(exist_ok=True)
+        (place / "canary.txt").write_text(CANARY, encoding="utf-8")
+    with serving(folder, root / "log", {**SECRETS, "TMPDIR": str(root / "tmp")}) as served:
+        yield served
+
+
+@pytest.fixture
+def nobody():
+    """A port of this machine that nobody should come to; the visitors that came."""
+    came, server = [], socket.create_server(("127.0.0.1", 0))
+
+    def listen():
+        while True:
+            try:
+                one, _ = server.accept()
+            except OSError:
+                return
+            came.append(one.recv(100))
+            one.close()
+
+    threading.Thread(target=listen, daemon=True).start()
+    yield server.getsockname()[1], came
+    server.close()
+
+
+def raw(port, request, body=b"", *, head="Host: 127.0.0.1"):
+    """What a server answers to bytes as they are."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+        with_length = f"{head}\r\nContent-Length: {len(body)}" if body else head
+        one.sendall(f"{request} HTTP/1.1\r\n{with_length}\r\nConnection: close\r\n\r\n".encode("latin-1") + body)
+        found = b""
+        while block := one.recv(1 << 16):
+            found += block
+        return found
+
+
+def advisories(folder, work, port):
+    """Requests of public advisories about Gradio and its like: a line, and a body for some."""
+    canary, passwd, own = folder / "canary.txt", "/etc/passwd", folder / "board.yaml"
+    api = "/gradio_api"
+    gets = [
+        *(f"{api}/file={path}" for path in (canary, passwd, own)),  # CVE-2024-1561, CVE-2023-51449
+        f"/file={canary}",
+        f"/file/{canary}",
+        f"{api}/file/{canary}",
+        f"{api}/FILE={canary}",  # GHSA-j2jg-fq62-7c3h: case
+        f"{api}/file={str(canary).upper()}",
+        f"{api}/file=..%2f..%2f..%2f..%2fetc%2fpasswd",
+        f"{api}/file=%2Fetc%2Fpasswd",
+        f"{api}/f%69le={canary}",
+        f"{api}/file=\\\\127.0.0.1:{port}\\x",  # shares of Windows, CVE-2024-51751
+        f"{api}/file=..\\..\\..\\..\\etc\\passwd",
+        f"{api}/file=http://127.0.0.1:{port}/x",  # CVE-2023-41626
+        f"{api}/file=file://{canary}",
+        f"{api}/proxy=http://127.0.0.1:{port}/x",  # CVE-2026-28416
+        f"{api}/proxy=https://x.hf.space@127.0.0.1:{port}/x",
+        f"/static/../../../../../..{passwd}",  # CVE-2026-28414
+        "/static/..%2f..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/static/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/static//etc/passwd",
+        "/static/c:/windows/win.ini",
+        "/assets/..%5c..%5cboard.yaml",
+        "/assets/%252e%252e/%252e%252e/etc/passwd",
+        "/svelte/../../../../etc/passwd",
+        f"{api}/custom_component/11/client/component/../../../../../../etc/passwd",
+        f"{api}/custom_component/11/client/component/%2Fetc%2Fpasswd",
+        f"{api}/stream/a/b/11/playlist-file",
+        f"{api}/stream/..%2f..%2fetc/1/2/passwd.ts",
+        f"{api}/deep_link?deep_link=../../canary",
+        "/?deep_link=..%2f..%2fcanary",
+        "/monitoring/summary",
+        f"{api}/openapi.json",
+        f"{api}/token",
+        f"{api}/runs",
+        "/canary.txt",
+        "/board.yaml",
+        "/results/canary.txt",
+        "/submission/../board.yaml",
+        "/submission/20261130-120000-a9b8854b/../../../canary.txt/report",
+        "/theme.css/../../canary.txt",
+        f"http://127.0.0.1:{port}/x",
+        f"//127.0.0.1:{port}/x",
+    ]
+    lines = [(f"GET {each}", b"", "Host: 127.0.0.1") for each in gets]
+    files = (
+        {"path": str(canary), "meta": {"_type": "gradio.FileData"}},
+        {"path": passwd, "orig_name": "x.jsonl", "meta": {"_type": "gradio.FileData"}},
+        {"path": f"http://127.0.0.1:{port}/x.jsonl", "meta": {"_type": "gradio.FileData"}},
+        {"path": f"http://2130706433:{port}/x.jsonl", "meta": {"_type": "gradio.FileData"}},
+        {"url": f"http://127.0.0.1:{port}/x.jsonl", "path": "x", "meta": {"_type": "gradio.FileData"}},
+        {"path": f"{work}/uploads/../work/../../canary.txt", "meta": {"_type": "gradio.FileData"}},
+        {"path": ["/etc/passwd"], "meta": {"_type": "gradio.FileData"}},
+    )
+    for place in ("queue/join", "run/predict", "run/run", "api/run", "call/run"):
+        for given in files:
+            data = ["demo_situations", given, "x", "", "", 0]
+            body = {"fn_index": 15, "data": data, "session_hash": "advisory", "trigger_id": None}
+            lines.append(
+                (f"POST {api}/{place}", json.dumps(body).encode(), "Content-Type: application/json\r\nHost: a")
+            )
+    component = {"data": str(canary), "component_id": 47, "fn_name": "preprocess", "session_hash": "advisory"}
+    lines.append((f"POST {api}/component_server", json.dumps(component).encode(), "Content-Type: application/json"))
+    lines += [
+        (f"POST {api}/stream/abc", b"{}", "Host: a"),
+        (f"POST {api}/process_recording", b"{}", "Host: a"),
+        (f"POST {api}/vibe-edit", b"{}", "Host: a"),
+        (f"PUT {api}/upload", b"x", "Host: a"),
+        ("DELETE /results", b"", "Host: a"),
+        ("TRACE /", b"", "Host: a"),
+        ("PROPFIND /", b"", "Host: a"),
+        (f"CONNECT 127.0.0.1:{port}", b"", "Host: a"),
+        (f"GET {api}/file={canary}", b"", "Host: a\r\nRange: bytes=0-9"),
+        ("GET /config", b"", 'Host: "><img src=x onerror=alert(1)>'),
+        ("GET /", b"", "Host: a\r\nX-Forwarded-Host: <script>alert(1)</script>"),
+        ("GET /", b"", f"Host: a\r\nX-Gradio-Server: http://127.0.0.1:{port}/"),
+        (f"GET {api}/queue/data?session_hash=a", b"", "Host: a\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"),
+    ]
+    return lines
+
+
+def test_no_request_of_an_advisory_gets_a_byte_of_a_file(board, nobody):
+    port, came = nobody
+    before = digest(board.folder)
+    uploads = Visitor(board).upload(b"{}", "x.jsonl")
+    lines = advisories(board.folder, Path(uploads).parents[2], port)
+    assert len(lines) >= 90
+    forbidden = [
+        CANARY.encode(),
+        b"root:",
+        b"demo model, which knows nothing else.\n",  # board.yaml, folded as in the file
+        b"settings: {",
+        b"import ",
+        b"Traceback",
+        str(board.folder).encode(),
+        b"onerror",
+        b"<script>alert",
+        *(value.encode() for value in SECRETS.values()),
+    ]
+    for line, body, head in lines:
+        if line.endswith("queue/data?session_hash=a"):
+            continue  # waits for events; below
+        found = raw(board.port, line, body, head=head)
+        told = found.replace(b"https://raw.githubusercontent.com", b"")
+        page = line.startswith("GET /") and (found.startswith(b"HTTP/1.1 200"))
+        hits = [word for word in forbidden if word in told and not (page and word in (b"import ", b"onerror"))]
+        assert not hits, (line, head, hits, found[:300])
+        if not page:
+            assert found.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5")) or b'"event_id"' not in found, (line, found[:300])
+            assert len(found.split(b"\r\n\r\n", 1)[-1].splitlines()) <= 1, (line, found)
+    assert came == []
+    after = {name: there for name, there in digest(board.folder).items() if "__pycache__" not in name}
+    assert after == {name: there for name, there in before.items() if "__pycache__" not in name}
+
+
+def test_pages_of_odd_addresses_are_the_boards_own(board):
+    for path in ("/?deep_link=..%2f..%2fcanary", "/", "/config"):
+        assert raw(board.port, f"GET {path}").startswith(b"HTTP/1.1 200")
+    for target in ("/submission/20261130-120000-00000000", "/submission/0", "/submission/0/report"):
+        found = raw(board.port, f"GET {target}")
+        assert found.startswith(b"HTTP/1.1 404") and b"No such submission." in found
+    assert b"default-src 'none'" in raw(board.port, "GET /submission/20261130-120000-a9b8854b")
+
+
+@LINUX
+def test_no_secret_is_left_in_the_server(board):
+    environment = Path(f"/proc/{board.process.pid}/environ")
+    if os.geteuid():
+        with pytest.raises(PermissionError):
+            environment.read_bytes()
+    answers = [raw(board.port, f"GET {path}") for path in ("/", "/config", "/gradio_api/info")]
+    assert not [value for value in SECRETS.values() for found in answers if value.encode() in found]
+    assert "CANARY" not in board.log.read_text(encoding="utf-8")
+
+
+def test_secrets_leave_the_environment(tmp_path):
+    code = (
+        "import json, os; from sgeval.board.server import _take_secrets;"
+        "print(json.dumps([_take_secrets(), dict(os.environ)]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], env={**os.environ, **SECRETS}, capture_output=True, check=True)
+    taken, environment = json.loads(found.stdout)
+    assert taken["SGEVAL_RESULTS_TOKEN"] == SECRETS["SGEVAL_RESULTS_TOKEN"]
+    assert not [value for value in environment.values() if "CANARY" in value]
+
+
+# uploads
+
+
+def zipped(*files):
+    """A zip of names and bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files:
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+class Evil:
+    """What runs where somebody unpickles it."""
+
+    def __reduce__(self):
+        return os.system, ("touch /tmp/CANARY-was-here",)
+
+
+UPLOADS = {
+    "a picture": ("x.jsonl", b"\x89PNG\r\n\x1a\n" + bytes(300)),
+    "a pickle": ("x.json", pickle.dumps(Evil())),
+    "gzip": ("x.jsonl", gzip.compress(GOOD)),
+    "gzip by name": ("x.jsonl.gz", gzip.compress(GOOD)),
+    "a program": ("x.py", b"print(1)"),
+    "markup": ("x.html", b"<script>alert(1)</script>"),
+    "nothing": ("x.jsonl", b""),
+    "not UTF-8": ("x.jsonl", b"\xff\xfe\x00"),
+    "deeply nested": ("x.json", b"[" * 900_000),
+    "nested objects": ("x.jsonl", b'{"a":' * 200_000 + b"1" + b"}" * 200_000),
+    "a zip bomb": ("x.zip", zipped(("x.jsonl", b" " * 100_000_000))),
+    "a list of 10,000,000": ("x.zip", zipped(("x.json", b"[" + b"0," * 9_999_999 + b"0]"))),
+    "a zip of many": ("x.zip", zipped(*((f"{at}.jsonl", b"{}") for at in range(50)))),
+    "a zip that climbs": ("x.zip", zipped(("../../x.jsonl", GOOD))),
+    "no zip": ("x.zip", b"PK\x03\x04" + bytes(50)),
+    "a huge number": ("x.jsonl", b'{"frame_id": ' + b"9" * 100_000 + b"}"),
+    "a name": ("<img src=x onerror=alert(1)>.jsonl", b"<script>alert(1)</script>"),
+    "a name that climbs": ("../../../../results/x.jsonl", b"{"),
+    "a long name": ("x" * 500 + ".jsonl", b"{"),
+}
+
+
+def is_one_line(answer, board):
+    """A line for a reader: no traceback, no path of this machine."""
+    return (
+        answer
+        and len(answer.splitlines()) == 1
+        and len(answer) < 500
+        and not any(word in answer for word in ("Traceback", str(board.folder), "/tmp", "site-packages", sys.prefix))
+    )
+
+
+@pytest.fixture(scope="module")
+def told(board):
+    """By name what comes of each upload; what the folder of results held before and after; the folder of uploads."""
+    before = digest(board.folder / "results")
+    paths = {name: Visitor(board).upload(data, file) for name, (file, data) in UPLOADS.items()}
+
+    def submit(path):
+        try:
+            return Visitor(board).submit_uploaded("demo_situations", path, "somebody")
+        except RuntimeError as fault:
+            return str(fault)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = dict(zip(paths, pool.map(submit, paths.values()), strict=True))
+    return answers, paths, before, digest(board.folder / "results")
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_an_upload_that_is_no_submission_is_answered_with_a_line(board, told, name):
+    answers, paths, before, after = told
+    path, answer = Path(paths[name]), answers[name]
+    assert path.parents[1].name == "uploads" and board.folder.parent in path.parents
+    if UPLOADS[name][0].endswith((".jsonl", ".json", ".zip")):
+        words = [answer[ANSWER], *(cell for row in answer[FAULTS]["data"] for cell in row)]
+        assert answer[LINK] == "" and all(is_one_line(each, board) for each in words if each), words
+        assert not path.exists()
+    else:
+        assert "Invalid file type. Please upload" in answer
+    assert after == before and not Path("/tmp/CANARY-was-here").exists()
+
+
+def test_nothing_grows_where_files_are_made_for_a_moment(board, told):
+    left = [path for path in (board.folder.parent / "tmp").glob("*/*") if path.is_dir()]
+    assert {path.name for path in left} == {"work", "uploads"}
+
+
+def test_a_body_that_is_too_large_is_refused(board):
+    uploads = Path(Visitor(board).upload(b"1", "x.json")).parents[1]
+    before, there = digest(board.folder), digest(uploads)
+    for target, most in (("upload", SMALL + 100_000), ("queue/join", 1_000_000)):
+        line = f"POST /gradio_api/{target}"
+        told = raw(board.port, line, head=f"Host: a\r\nContent-Length: {most + 1}")
+        assert told.startswith(b"HTTP/1.1 413") and told.endswith(b'"}')
+        kind = (
+            "Content-Type: multipart/form-data; boundary=x" if target == "upload" else "Content-Type: application/json"
+        )
+        part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="x.json"\r\n\r\n' + b"1" * 100_000
+        with socket.create_connection(("127.0.0.1", board.port), timeout=20) as one:
+            one.sendall(f"{line} HTTP/1.1\r\nHost: a\r\n{kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+            answer = b""
+            with suppress(OSError):  # the server may hang up
+                for _ in range(40):  # 4 MB, of which nobody said how much it is
+                    one.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+                    part = b"1" * 100_000
+                one.sendall(b"0\r\n\r\n")
+            with suppress(OSError):
+                answer = one.recv(1000)
+        assert answer.startswith(b"HTTP/1.1 413"), answer
+    raw(board.port, "POST /gradio_api/upload", head="Host: a\r\nContent-Length: -1")
+    assert digest(board.folder) == before
+    assert digest(uploads) == there
+
+
+def test_the_folder_of_uploads_is_swept_and_has_an_end(tmp_path):
+    guard = Guard(None, 100, tmp_path)
+    for number in range(19):
+        (tmp_path / f"{number:x}").mkdir()
+        (tmp_path / f"{number:x}" / "x.json").write_bytes(bytes(100))
+    assert guard._has_room()
+    (tmp_path / "f").mkdir(exist_ok=True)
+    (tmp_path / "f" / "y.json").write_bytes(bytes(100))
+    assert not guard._has_room()
+    for path in (tmp_path / "0", tmp_path / "1"):
+        os.utime(path, (time.time() - KEPT_SECONDS - 60,) * 2)
+    (tmp_path / "tmp0").write_bytes(b"of an upload that was cut")
+    guard._sweep()
+    assert guard._has_room() and not (tmp_path / "0").exists() and not (tmp_path / "tmp0").exists()
+
+
+def test_a_body_names_uploads_alone(tmp_path):
+    up = tmp_path / "uploads"
+    fine = [{"path": f"{up}/0a/x.json"}, {"a": [1, "http://x"]}, [], None]
+    odd = ["http://x", "/etc/passwd", f"{up}", f"{up}/0a", f"{up}/0a/..", f"{up}/../a/b", f"{up}/0a/b/c", 3, None, {}]
+    assert all(names_uploads_alone(json.dumps(each).encode(), up) for each in fine)
+    assert not any(names_uploads_alone(json.dumps({"data": [{"path": each}]}).encode(), up) for each in odd)
+    assert not names_uploads_alone(b"[" * 100_000, up) and not names_uploads_alone(b"\xff", up)
+
+
+# submitting
+
+
+def test_a_submission_that_is_there_is_not_added_again(board):
+    first = Visitor(board).submit("demo_situations", GOOD, "twice")
+    assert first[ANSWER].startswith("Published with ") and first[LINK].startswith('<a href="submission/')
+    second = Visitor(board).submit("demo_situations", GOOD, "twice")
+    assert '"twice": is on the board already' in second[ANSWER] and second[LINK] == ""
+
+
+def test_a_visitor_has_so_many_an_hour(board):
+    visitor = Visitor(board)
+    path = visitor.upload(b"", "x.jsonl")
+    told = [visitor.submit_uploaded("demo_relations", path, None)[ANSWER] for _ in range(3)]
+    assert told[0] == told[1] != told[2] and "expected at most 2 in an hour" in told[2]
+    assert Visitor(board).submit_uploaded("demo_relations", path, None)[ANSWER] == told[0]
+
+
+def test_visitors_are_forgotten_after_an_hour():
+    clock = [0.0]
+    visitors = Visitors(1, lambda: clock[0])
+    visitors.count("a")
+    with pytest.raises(SgevalError, match="at most 1 in an hour"):
+        visitors.count("a")
+    visitors.count("b")
+    clock[0] = 3600
+    visitors.count("a")
+    assert visitors._seen.keys() == {"a"}
+
+
+# the child
+
+
+@pytest.fixture
+def scorer(tmp_path):
+    """A scorer of a board with these limits, and with results of its own."""
+
+    def make(keep=None, **limits):
+        folder = copied(tmp_path / "board")
+        with (folder / "board.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"limits: {json.dumps(limits)}\n")
+        return Scorer(read_board(folder), Results(tmp_path / "results"), keep)
+
+    return make
+
+
+def written(folder, data, name="x.jsonl"):
+    """A file with these bytes."""
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+PROBE = """
+import json, os, socket, subprocess, sys
+from sgeval.board import child
+child._limit(2000, 60)
+def tried(do):
+    try:
+        do()
+    except PermissionError:
+        return "refused"
+    except Exception as fault:
+        return type(fault).__name__
+    return "done"
+found = {
+    "connect": tried(lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)),
+    "bind": tried(lambda: socket.socket().bind(("127.0.0.1", 0))),
+    "name": tried(lambda: socket.getaddrinfo("localhost", 80)),
+    "datagram": tried(lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))),
+    "run": tried(lambda: subprocess.run(["true"])),
+    "system": tried(lambda: os.system("true")),
+    "exec": tried(lambda: os.execv("/bin/true", ["true"])),
+    "fork": tried(lambda: os.fork() or os._exit(0)),
+    "spawn": tried(lambda: os.posix_spawn("/bin/true", ["true"], {})),
+    "parent": tried(lambda: open(f"/proc/{os.getppid()}/environ")),
+    "itself": tried(lambda: open("/proc/self/../self/environ")),
+    "big": tried(lambda: bytearray(3_000_000_000)),
+}
+print(json.dumps(found))
+"""
+
+
+@LINUX
+def test_a_child_reaches_nothing(nobody):
+    port, came = nobody
+    told = subprocess.run([sys.executable, "-c", PROBE, str(port)], capture_output=True, timeout=60)
+    found = json.loads(told.stdout.splitlines()[-1])
+    assert found.pop("big") == "MemoryError"
+    assert set(found.values()) == {"refused"}, (found, told.stderr)
+    assert came == []
+
+
+def test_a_child_is_told_of_no_secret(scorer, tmp_path, monkeypatch):
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SGEVAL_SOMETHING", "CANARY")
+    seen = []
+
+    def look(command, folder, environment, seconds):
+        seen.append((command, environment, list(folder.iterdir())))
+        return 0, ""
+
+    monkeypatch.setattr(scoring, "_finished", look)
+    made = scorer()
+    with pytest.raises(SgevalError, match="the scorer stopped; nothing was added"):
+        made.check(made.board.tasks["demo_situations"], written(tmp_path, GOOD))
+    ((_, environment, work),) = seen
+    assert work == [] and "CANARY" not in str(environment)
+    allowed = {
+        *scoring.KEPT_ENVIRONMENT,
+        "PYTHONPATH",
+        "HOME",
+        "TMPDIR",
+        "HF_HUB_OFFLINE",
+        "TQDM_DISABLE",
+        "OMP_NUM_THREADS",
+    }
+    assert environment.keys() <= allowed
+
+
+@LINUX
+@pytest.mark.parametrize("limits, words", [({"memory_mb": 400}, "needed more than 400 MB"), ({"seconds": 1}, "in 1 s")])
+def test_a_submission_that_takes_too_much_is_told_so(scorer, tmp_path, monkeypatch, limits, words):
+    monkeypatch.setattr(scoring, "GRACE", 0)
+    made = scorer(**limits, graphs=10**8)
+    many = zipped(("x.json", b"[" + b'{"a":[]},' * 4_000_000 + b"0]"))
+    with pytest.raises(SgevalError, match=words) as told:
+        made.submit(made.board.tasks["demo_situations"], written(tmp_path, many, "x.zip"), About("greedy"))
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "results").exists()
+
+
+@LINUX
+@pytest.mark.parametrize("end", ["time", "killed"])
+def test_all_processes_of_a_child_end_with_it(tmp_path, end):
+    mark = tmp_path / "alive"
+    tick = f"import time\nwhile True: open({str(mark)!r}, 'w').write(str(time.time())); time.sleep(0.05)"
+    suicide = "os.kill(os.getpid(), 9)" if end == "killed" else "time.sleep(60)"
+    code = f"import os, subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', {tick!r}]); time.sleep(1)\n{suicide}"
+    found, _ = scoring._finished(
+        [sys.executable, "-c", code], tmp_path, {"PATH": os.environ["PATH"]}, 2 - scoring.GRACE
+    )
+    assert found == (-signal.SIGKILL if end == "killed" else None)
+    said = mark.read_text()
+    time.sleep(0.4)
+    assert mark.read_text() == said
+
+
+def test_a_child_that_dies_adds_nothing(scorer, tmp_path, monkeypatch):
+    real = scoring._finished
+
+    def killed(command, *more):
+        return real([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], *more)
+
+    monkeypatch.setattr(scoring, "_finished", killed)
+    made = scorer()
+    with pytest.raises(SgevalError, match="expected to be scored, needed more than"):
+        made.submit(made.board.tasks["demo_situations"], written(tmp_path, GOOD), About("dead"))
+    assert not (tmp_path / "results").exists()
+
+
+# results elsewhere
+
+
+class Hub:
+    """A repository that fails as often as it is told."""
+
+    def __init__(self, fails):
+        self.fails, self.there = fails, []
+
+    def file_exists(self, repo, name, repo_type):
+        return name in self.there
+
+    def upload_folder(self, *, path_in_repo, folder_path, **_):
+        if self.fails:
+            self.fails -= 1
+            raise ConnectionError("hub\nis <b>away</b>")
+        self.there += [f"{path_in_repo}/{path.name}" for path in folder_path.iterdir()]
+
+
+def test_an_entry_that_cannot_be_uploaded_stays_and_is_tried_again(scorer, tmp_path):
+    said, hub = [], Hub(1)
+    made = scorer(Remote("org/results", hub, said.append).keep)
+    task = made.board.tasks["demo_situations"]
+    first = made.submit(task, written(tmp_path, GOOD), About("first")).entry
+    assert hub.there == [] and len(said) == 1 and "\n" not in said[0] and "not uploaded to org/results yet" in said[0]
+    assert [each.id for each in Results(tmp_path / "results").entries(task.id)] == [first.id]
+    second = made.submit(task, written(tmp_path, GOOD), About("second")).entry
+    assert {f"{task.id}/{each.id}/entry.json" for each in (first, second)} <= {*hub.there}
