@@ -42,7 +42,7 @@ CONTENTS = (
     (0, b"\xff\xfe", "UTF-16 text, where UTF-8 is read"),
     (0, b"\xfe\xff", "UTF-16 text, where UTF-8 is read"),
 )
-"""Where in a file, which bytes, and what they say it is. None of them begins a JSON text."""
+"""Where in a file that begins as no JSON text does, which bytes, and what they say it is."""
 
 
 @contextmanager
@@ -95,6 +95,8 @@ def _content(path: Path) -> str:
             head = file.read(512)
     except OSError as fault:
         raise SgevalError(f"{one_line(str(path))}: cannot be read ({fault.strerror})") from None
+    if head.lstrip().startswith((b"{", b"[")):
+        return ""
     return next((what for at, mark, what in CONTENTS if head.startswith(mark, at)), "")
 
 

@@ -239,6 +239,13 @@ class TestHonestArchives:
         found = check_file(path)
         assert found.faults == [] and found.counts == check_file(plain).counts
 
+    @pytest.mark.parametrize("at", [8, 257])
+    @pytest.mark.parametrize("word", ["WEBP", "ustar"])
+    def test_words_in_rows_say_nothing_of_the_file(self, tmp_path, word, at):
+        path = tmp_path / "p.jsonl"
+        path.write_bytes(b'{"k":"' + b"x" * (at - 6) + word.encode() + b'", ' + SOUND[1:])
+        assert check_file(path).faults == []
+
     def test_faults_name_the_file_in_it(self, tmp_path):
         path = zip_of(tmp_path / "p.zip", [("p.jsonl", b"x")])
         with pytest.raises(SgevalError) as caught:
