@@ -166,6 +166,17 @@ def _plain_row(row: Any) -> tuple[Any, list[Told], bool]:
     return plain, maker.faults, maker.is_json
 
 
+def unfit(row: Any, label: str, index: int) -> list[Fault]:
+    """The values of a row that no form can hold: numbers that are not finite or too long, keys that stand twice, depth.
+
+    >>> unfit({"frame_id": "a", "roles": [float("nan")]}, "predictions", 3)
+    ['predictions[3].roles[0]: expected a finite number, got NaN']
+    """
+    maker = _Plain()
+    maker.value(row, ())
+    return [_worded(label, (index, *where), what) for where, what in maker.faults]
+
+
 @dataclass
 class _Plain:
     """Makes values plain, and notes what no file can hold."""

@@ -19,7 +19,9 @@ from sgeval.readers.answers import with_own_ids
 from sgeval.records import Graph, Object, VideoGraph
 from sgeval.report import render_report
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
-from sgeval.validation import parse_graphs
+from sgeval.situation.border import parse_side
+from sgeval.situation.scoring import score_sides
+from sgeval.validation import parse_graphs, unfit
 
 MOST_FAULTS = 1_000
 RUN, REPORT = "run", "report.html"
@@ -76,16 +78,28 @@ def _check_frames(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Faul
     """The same for rows of frames."""
     noted = Reading(_file_limits(limits))
     rows = read_source(file, noted=noted)
-    broken = [Fault(row.text, (index,), row.message) for index, row in enumerate(rows) if isinstance(row, Unread)]
-    if faults := noted.faults + broken or ([] if rows else [Fault("expected at least one frame, got none")]):
+    faults = noted.faults if rows else [*noted.faults, Fault("expected at least one frame, got none")]
+    for index, row in enumerate(rows):
+        is_read = not isinstance(row, Unread)
+        faults += unfit(row, "predictions", index) if is_read else [Fault(row.text, (index,), row.message)]
+    if faults:
         return faults, {}, []
+    gold = parse_side(read_source(task.references), "references")
+    found: list[str] = []
+    n_frames = 0
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            scoring = situation.score_rows(rows, read_source(task.references), task.options())
-        except InvalidInput as found:
-            return [_placed(text) for text in found.faults], {}, []
-    return [], {"rows": len(rows), "frames": len(scoring.rows.items)}, [str(each.message) for each in told]
+            parse_side(rows, "predictions", is_predicted=True)
+        except InvalidInput as fault:
+            found += fault.faults
+        said = parse_side(rows, "predictions", "skip", is_predicted=True)  # what can be read, against the references
+        try:
+            n_frames = len(score_sides(said, gold, task.options()).rows.items)
+        except InvalidInput as fault:
+            found += fault.faults
+    counts = {"rows": len(rows), "frames": n_frames}
+    return [_placed(text) for text in found], counts, list(dict.fromkeys(str(each.message) for each in told))
 
 
 def _placed(text: str) -> Fault:
