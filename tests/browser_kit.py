@@ -186,6 +186,7 @@ class Tab:
         self.wait(
             f"(each => each && (each.focus(), each.select(), true))(document.querySelector({json.dumps(selector)}))"
         )
+        self.press("Delete", 46)
         self._call("Input.insertText", text=text)
 
     def picture(self, path, whole=True):

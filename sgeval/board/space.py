@@ -46,7 +46,9 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
             f"{counted(found.n_units, found.unit)}. Higher is better."
         )
         with gr.Row(equal_height=True):
-            search = gr.Textbox(label="Search systems and teams", max_lines=1, max_length=200)
+            search = gr.Textbox(
+                label="Search systems and teams", max_lines=1, max_length=200, elem_id=f"{task.id}-search"
+            )
             size = gr.Dropdown([ALL, *sizes(found)], value=ALL, label="Model size")
             judge = gr.Dropdown([ALL, *found.judges()], value=ALL, label="Judge or scoring model")
             protocol = gr.Dropdown([ALL, *found.protocols()], value=ALL, label="Protocol")
@@ -110,10 +112,16 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> 
                 task = gr.Dropdown(open_tasks, value=open_tasks[0][1], label="Task")
                 file = gr.File(label="Prediction file", file_types=list(ENDINGS), type="filepath", height=140)
             with gr.Column():
-                system = gr.Textbox(label="System", max_lines=1, max_length=80, info="Its name on the board.")
-                team = gr.Textbox(label="Team (optional)", max_lines=1, max_length=80)
-                link = gr.Textbox(label="Link (optional)", max_lines=1, max_length=300, info="https://…")
-                size = gr.Number(label="Billions of parameters (optional)", minimum=0, info="0: not told")
+                system = gr.Textbox(
+                    label="System", max_lines=1, max_length=80, info="Its name on the board.", elem_id="submit-system"
+                )
+                team = gr.Textbox(label="Team (optional)", max_lines=1, max_length=80, elem_id="submit-team")
+                link = gr.Textbox(
+                    label="Link (optional)", max_lines=1, max_length=300, info="https://…", elem_id="submit-link"
+                )
+                size = gr.Number(
+                    label="Billions of parameters (optional)", minimum=0, info="0: not told", elem_id="submit-size"
+                )
         with gr.Row():
             check = gr.Button("Validate only")
             submit = gr.Button("Score and publish", variant="primary")
