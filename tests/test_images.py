@@ -227,7 +227,9 @@ class TestSources:
         assert broken(array).startswith("array: expected uint8 or uint16 of shape (H, W), (H, W, 3) or (H, W, 4), got")
 
     @pytest.mark.parametrize(
-        "source", [None, 5, [], {}, {"bytes": b"", "path": None}, bytearray(b"x"), object()], ids=str
+        "source",
+        [None, 5, [], {}, {"bytes": b"", "path": None}, bytearray(b"x"), object()],
+        ids=lambda each: type(each).__name__,
     )
     def test_no_source_at_all(self, source):
         broken(source)
