@@ -87,7 +87,7 @@ def many_results(folder: Path, n_results: int, task: str) -> dict[str, Any]:
 
 def first_filter(visitor: Visitor) -> int:
     """The event of the search field of the first table."""
-    return min(number for number, event in visitor.events.items() if event["targets"][0][1] == "change")
+    return min(int(number) for number, event in visitor.events.items() if event["targets"][0][1] == "change")
 
 
 def in_browser(served: Served, folder: Path) -> dict[str, float] | None:
@@ -190,7 +190,7 @@ def large(folder: Path, n_relations: int) -> dict[str, Any]:
         graph["relations"][7]["object_id"] = 99
     broken = b"".join(json.dumps(graph).encode() + b"\n" for graph in graphs)
     with serving(board, folder / "large.log") as served:
-        found = {}
+        found: dict[str, Any] = {}
         for name, sent in (("valid", data), ("broken", broken)):
             seconds, told = timed(lambda sent=sent: Visitor(served).submit("large", sent, None))  # type: ignore[misc]
             found |= {f"{name}_seconds": seconds, f"{name}_answer": told[ANSWER]}

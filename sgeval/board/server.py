@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import signal
 import socket
 import sys
 import tempfile
@@ -126,6 +127,7 @@ def _serve(folder: Path, results: Path) -> None:
         config = uvicorn.Config(
             app, log_level="warning", server_header=False, timeout_graceful_shutdown=3, ws="none", proxy_headers=False
         )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, with nothing left on the disk
         uvicorn.Server(config).run([place_to_ask])
 
 
@@ -134,8 +136,9 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), reuse_port=False)
     except OSError as fault:
+        why = os.strerror(fault.errno) if fault.errno else str(fault)
         raise SgevalError(
-            f"{host}:{port}: cannot be listened on ({fault.strerror or fault}); GRADIO_SERVER_PORT chooses another port"
+            f"{host}:{port}: cannot be listened on ({why}); GRADIO_SERVER_PORT chooses another port"
         ) from None
 
 
