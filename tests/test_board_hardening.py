@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.perf.board_client import ANSWER, FAULTS, LEADERBOARD, LINK, Visitor, copied, serving
+from benchmarks.perf.board_client import ANSWER, FAULTS, LEADERBOARD, LINK, Visitor, copied, free_port, serving
 from sgeval.board import Results, read_board, scoring
 from sgeval.board.guard import KEPT_SECONDS, Guard, names_uploads_alone
 from sgeval.board.remote import Remote
@@ -569,3 +569,42 @@ def test_an_entry_that_cannot_be_uploaded_stays_and_is_tried_again(scorer, tmp_p
     assert [each.id for each in Results(tmp_path / "results").entries(task.id)] == [first.id]
     second = made.submit(task, written(tmp_path, GOOD), About("second")).entry
     assert {f"{task.id}/{each.id}/entry.json" for each in (first, second)} <= {*hub.there}
+
+
+# starting and ending
+
+
+def started(folder, **environment):
+    """`python app.py`, its output in one pipe."""
+    root = str(LEADERBOARD.parents[1])
+    given = {**os.environ, "PYTHONPATH": root, "TMPDIR": str(folder.parent), **environment}
+    command = [sys.executable, "app.py"]
+    return subprocess.Popen(command, cwd=folder, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.mark.parametrize("fault", ["port", "taken", "board"])
+def test_what_is_wrong_at_the_start_is_one_line(tmp_path, nobody, fault):
+    pytest.importorskip("gradio")
+    folder = copied(tmp_path / "board")
+    if fault == "board":
+        (folder / "board.yaml").write_text("title: x\ntasks: [{id: A}]\n", encoding="utf-8")
+    port = {"port": "no", "taken": str(nobody[0]), "board": str(free_port())}[fault]
+    process = started(folder, GRADIO_SERVER_PORT=port)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 2 and len(said.splitlines()) == 1 and said.startswith("sgeval: "), said
+    assert {"port": "expected a port", "taken": "cannot be listened on", "board": "board/board.yaml: tasks[0]"}[
+        fault
+    ] in said
+
+
+@LINUX
+def test_a_board_is_ended_without_a_trace(tmp_path):
+    pytest.importorskip("gradio")
+    folder = copied(tmp_path / "board")
+    process = started(folder, GRADIO_SERVER_PORT=str(free_port()))
+    assert process.stdout.readline().startswith("The board is at http://127.0.0.1:")
+    assert list(tmp_path.glob("sgeval-board-*"))
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and said == ""
+    assert not list(tmp_path.glob("sgeval-board-*"))
