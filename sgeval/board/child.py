@@ -7,7 +7,6 @@ beside it.
 """
 
 import ctypes
-import gc
 import json
 import os
 import signal
@@ -41,7 +40,6 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     from sgeval.board.settings import read_board
 
-    gc.disable()  # a process of one file: what it holds, it holds to the end
     board = read_board(job["board"])
     task = board.tasks[job["task"]]
     _limit(board.limits.memory_mb, board.limits.seconds)

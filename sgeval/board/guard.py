@@ -43,6 +43,7 @@ MOST_UPLOADS = 20
 """Uploads of full size that may lie there at once."""
 QUERY = re.compile(r"[A-Za-z0-9_=&%.+:/?-]{0,2000}")
 HOST = re.compile(rb"[A-Za-z0-9.:_-]{1,255}|\[[0-9a-fA-F:]{2,45}\](?::[0-9]{1,5})?")
+BUSY = "The board is busy; please come again in some minutes"
 HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 
 
@@ -234,7 +235,8 @@ async def _refuse(scope: Message, send: Send, status: int) -> None:
 
 async def _say(send: Send, status: int) -> None:
     """One line, as JSON, for it is what Gradio's pages read."""
-    body = json.dumps({"detail": HTTPStatus(status).phrase}).encode()
+    words = BUSY if status == HTTPStatus.SERVICE_UNAVAILABLE else HTTPStatus(status).phrase
+    body = json.dumps({"detail": words}).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
