@@ -29,7 +29,7 @@ CSS = """
 [role=gridcell] a, td a, #answer-page a { color: var(--link-text-color) !important; text-decoration: underline !important; }
 [role=columnheader], [role=columnheader] * { text-align: left !important; justify-content: flex-start !important; }
 .download a { pointer-events: none; color: inherit !important; text-decoration: none !important; } /* it is not served */
-.gradio-container { --block-info-text-color: var(--body-text-color-subdued); }
+.block { --block-info-text-color: color-mix(in srgb, var(--body-text-color) 65%, transparent); }
 """
 NOT_DUMPABLE = 4  # PR_SET_DUMPABLE of Linux
 BAD_INPUT = 2
