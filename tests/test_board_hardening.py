@@ -90,7 +90,7 @@ def raw(port, request, body=b"", *, head="Host: 127.0.0.1"):
         return found
 
 
-def advisories(folder, work, port):
+def advisories(folder, work, port, event):
     """Requests of public advisories about Gradio and its like: a line, and a body for some."""
     canary, passwd, own = folder / "canary.txt", "/etc/passwd", folder / "board.yaml"
     api = "/gradio_api"
@@ -150,7 +150,7 @@ def advisories(folder, work, port):
     for place in ("queue/join", "run/predict", "run/run", "api/run", "call/run"):
         for given in files:
             data = ["demo_situations", given, "x", "", "", 0]
-            body = {"fn_index": 15, "data": data, "session_hash": "advisory", "trigger_id": None}
+            body = {"fn_index": event, "data": data, "session_hash": "advisory", "trigger_id": None}
             lines.append(
                 (f"POST {api}/{place}", json.dumps(body).encode(), "Content-Type: application/json\r\nHost: a")
             )
@@ -177,8 +177,9 @@ def advisories(folder, work, port):
 def test_no_request_of_an_advisory_gets_a_byte_of_a_file(board, nobody):
     port, came = nobody
     before = digest(board.folder)
-    uploads = Visitor(board).upload(b"{}", "x.jsonl")
-    lines = advisories(board.folder, Path(uploads).parents[2], port)
+    visitor = Visitor(board)
+    work = Path(visitor.upload(b"{}", "x.jsonl")).parents[2]
+    lines = advisories(board.folder, work, port, visitor.buttons[1])
     assert len(lines) >= 90
     forbidden = [
         CANARY.encode(),

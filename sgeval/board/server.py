@@ -122,13 +122,20 @@ def _serve(folder: Path, results: Path) -> None:
         tempfile.tempdir = None  # where else files are made for a moment, ends with this folder too
         os.chdir(work)
         app = make_app(folder, results, uploads, remote)
-        shown_host = "127.0.0.1" if host == "0.0.0.0" else host
-        print(f"The board is at http://{shown_host}:{port}/ – Ctrl-C ends it", flush=True)
+        words = f"The board is at http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}/ – Ctrl-C ends it"
+
+        class Server(uvicorn.Server):
+            """Says where it is once Ctrl-C ends it."""
+
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                print(words, flush=True)
+
         config = uvicorn.Config(
             app, log_level="warning", server_header=False, timeout_graceful_shutdown=3, ws="none", proxy_headers=False
         )
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, with nothing left on the disk
-        uvicorn.Server(config).run([place_to_ask])
+        Server(config).run([place_to_ask])
 
 
 def _listening(host: str, port: int) -> socket.socket:

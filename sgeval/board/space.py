@@ -75,8 +75,8 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
     quiet: dict[str, Any] = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
     outputs = [ranked, apart, notes]
     page.load(open, filters, [*outputs, size, judge, protocol], **quiet)
-    for each in filters:
-        each.change(look, filters, outputs, **quiet)
+    # one event for all filters, so that the answer to the last choice is the last to come
+    gr.on([each.change for each in filters], look, filters, outputs, trigger_mode="always_last", **quiet)
 
 
 def _frame(task: Task, rows: list[list[Any]], *, is_apart: bool) -> Any:
