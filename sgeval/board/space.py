@@ -1,6 +1,6 @@
 """The board as a Gradio app: a table a task, a form to submit to, an about page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -13,14 +13,15 @@ from sgeval.board.guard import is_upload
 from sgeval.board.results import About
 from sgeval.board.scoring import ENDINGS, Outcome, Scorer
 from sgeval.board.settings import Board, Task
-from sgeval.board.tables import ALL, Tables, Wanted, cells, headings, kinds, sizes, widths
+from sgeval.board.standing import Row
+from sgeval.board.tables import ALL, Tables, Wanted, headings, kinds, sizes, table, widths
 from sgeval.errors import SgevalError, counted, one_line
 from sgeval.report.text import metric_name
 
 LEGEND = (
     "Rank and interval are those of `sgeval compare`. **=**: the same score. **≈**: a paired test does not tell the system "
     "from the first one. Runs of another protocol, judge or version measure something else; they stand below, with what "
-    "differs, and have no rank."
+    "differs, and have no rank. The ⋮ of a heading sorts."
 )
 FAULTS = ("Where (JSON pointer)", "What was expected, and what is there")
 
@@ -52,18 +53,18 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
             size = gr.Dropdown([ALL, *sizes(found)], value=ALL, label="Model size")
             judge = gr.Dropdown([ALL, *found.judges()], value=ALL, label="Judge or scoring model")
             protocol = gr.Dropdown([ALL, *found.protocols()], value=ALL, label="Protocol")
-        ranked = _frame(task, cells(found.ranked, Wanted(), is_apart=False), is_apart=False)
+        ranked = _frame(task, found.ranked, is_apart=False)
         gr.Markdown(LEGEND)
         gr.Markdown("### Not ranked with these")
-        apart = _frame(task, cells(found.apart, Wanted(), is_apart=True), is_apart=True)
+        apart = _frame(task, found.apart, is_apart=True)
         notes = gr.Markdown(found.notes)
     filters: list[Any] = [search, size, judge, protocol]
 
     def look(search: str, size: str, judge: str, protocol: str) -> tuple[Any, ...]:
         now = tables.of(task.id)
         wanted = Wanted(str(search or "")[:200], size or ALL, judge or ALL, protocol or ALL)
-        below = gr.Dataframe(cells(now.apart, wanted, is_apart=True), visible=bool(now.apart))
-        return cells(now.ranked, wanted, is_apart=False), below, now.notes
+        below = gr.Dataframe(table(task, now.apart, wanted, is_apart=True), visible=bool(now.apart))
+        return table(task, now.ranked, wanted, is_apart=False), below, now.notes
 
     def open(*given: Any) -> tuple[Any, ...]:
         now = tables.of(task.id)
@@ -79,9 +80,9 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
     gr.on([each.change for each in filters], look, filters, outputs, trigger_mode="always_last", **quiet)
 
 
-def _frame(task: Task, rows: list[list[Any]], *, is_apart: bool) -> Any:
+def _frame(task: Task, rows: Sequence[Row], *, is_apart: bool) -> Any:
     return gr.Dataframe(
-        rows,
+        table(task, rows, Wanted(), is_apart=is_apart),
         headers=headings(task, is_apart=is_apart),
         datatype=kinds(task, is_apart=is_apart),
         column_widths=widths(task, is_apart=is_apart),

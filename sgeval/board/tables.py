@@ -7,7 +7,7 @@ from typing import Any
 
 from sgeval.board.results import Results
 from sgeval.board.settings import Board, Task
-from sgeval.board.standing import RANKED, SIZES, UNKNOWN_SIZE, Row, Standing, standing
+from sgeval.board.standing import SIZES, UNKNOWN_SIZE, Row, Standing, standing
 from sgeval.report.text import NOTHING
 
 ALL = "all"
@@ -78,6 +78,21 @@ def cells(rows: Sequence[Row], wanted: Wanted, *, is_apart: bool) -> list[list[A
     return [_cells(row, is_apart) for row in rows if wanted.keeps(row)]
 
 
+def table(task: Task, rows: Sequence[Row], wanted: Wanted, *, is_apart: bool) -> dict[str, Any]:
+    """The same as Gradio takes it: sorted by the numbers, read with two decimals."""
+    head, found = headings(task, is_apart=is_apart), cells(rows, wanted, is_apart=is_apart)
+    shown = [[_shown(name, value) for name, value in zip(head, row, strict=True)] for row in found]
+    return {"headers": head, "data": found, "metadata": {"display_value": shown, "styling": None}}
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}" if name == "Size, B" else f"{value:,.2f}"
+
+
 def _cells(row: Row, is_apart: bool) -> list[Any]:
     entry, about = row.entry, row.entry.about
     link = f'<a href="submission/{entry.id}" target="_blank" rel="noopener">open</a>'
@@ -117,6 +132,3 @@ class Tables:
     def of(self, task: str) -> Standing:
         """The standing of a task."""
         return self._found[task]
-
-
-__all__ = ["ALL", "RANKED", "Tables", "Wanted", "cells", "headings", "kinds", "sizes"]
