@@ -78,7 +78,7 @@ def judged(line):
     if line.get("score"):
         scored(Path(line["folder"]), line["url"], line["options"])
         if line.get("counts"):
-            print("steps", steps.count, flush=True)
+            say("steps", steps.count)
         return 0
     pairs = [Pair("object", f"thing {i}", f"item {i}") for i in range(line["pairs"])]
     random.Random(line.get("order")).shuffle(pairs)
@@ -88,11 +88,16 @@ def judged(line):
     except KeyboardInterrupt:
         return 130
     except SgevalError as fault:
-        print(type(fault).__name__, fault, flush=True)
+        say(type(fault).__name__, fault)
         return 3
     if line.get("counts"):
-        print("steps", steps.count, flush=True)
+        say("steps", steps.count)
     return 0
+
+
+def say(*words):
+    """A line, in one piece: several threads and processes say something here."""
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
 def main():
@@ -100,7 +105,7 @@ def main():
     import tenacity  # noqa: F401
 
     openai.DefaultAioHttpClient  # noqa: B018
-    print("ready", flush=True)
+    say("ready")
     for text in sys.stdin:
         pid = os.fork()
         if not pid:
@@ -110,13 +115,13 @@ def main():
                 code = judged(json.loads(text))
             finally:
                 os._exit(code)
-        print("child", pid, flush=True)
+        say("child", pid)
         threading.Thread(target=wait, args=(pid,)).start()
 
 
 def wait(pid):
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    print("ended", pid, code, flush=True)
+    say("ended", pid, code)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def test_ranking_of_equal_and_undefined_scores(tmp_path: Path) -> None:
     assert order(runs) == [1, 2, 0]
     found = compare(runs)
     assert [name for name, _ in best_first(found.groups[0], runs)] == ["twin (1)", "twin (2)", "none"]
-    made = table(found, found.groups[0], {})
+    made = table(found, found.groups[0], runs, {})
     assert [(row.rank, row.score) for row in made.rows] == [("1", "30.00"), ("1", "30.00"), ("–", "–")]
     assert made.lead == (
         "twin (1)",
