@@ -77,7 +77,13 @@ class Filled:
         self.board, self.results, self.root, self.n = board, results, root, 0
 
     def add(self, name, n, copied=None, scored_here=False, team="", **more):
-        run = make_run(self.root / f"{name}-{self.n}", name, found(n), self.board, **more)
+        rows = found(n)
+        objects = [
+            {**item, "attributes": [f"mark {self.n}"]} for item in rows[0]["objects"]
+        ]  # no two entries are the same
+        run = make_run(
+            self.root / f"{name}-{self.n}", name, [{**rows[0], "objects": objects}, *rows[1:]], self.board, **more
+        )
         when = START + timedelta(seconds=self.n)
         self.n += 1
         about = About.checked(name, team)

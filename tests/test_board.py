@@ -1,6 +1,7 @@
 """A board's tasks, its results and who stands where."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -23,7 +24,7 @@ def board(tmp_path):
 
 @pytest.fixture
 def filled(board, tmp_path):
-    return Filled(board, Results(tmp_path / "results"), tmp_path / "runs")
+    return Filled(board, Results(tmp_path / "results", board.tasks), tmp_path / "runs")
 
 
 def stand(filled):
@@ -40,7 +41,7 @@ class TestSettings:
 
         board = read_board(HERE)
         assert list(board.tasks) == ["demo_relations", "demo_videos", "demo_situations"]
-        assert not Results(HERE / "results").faults
+        assert not Results(HERE / "results", board.tasks).faults
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -54,7 +55,8 @@ class TestSettings:
             ({"settings": {"judge": "openai/gpt-4o"}}, "expected a judge that asks nobody"),
             ({"settings": {"tiou": 1}}, "tasks[0].settings: option: expected one of"),
             ({"metric": "relclipscore"}, "tasks[0].images: expected a folder of pictures"),
-            ({"what": 5}, "tasks[0].what: expected a str, got 5"),
+            ({"what": 5}, "tasks[0].what: expected a text, got 5"),
+            ({"also": [{"a": 1}]}, "tasks[0].also[0]: expected the key of a result"),
             ({"colour": "red"}, "tasks[0]: expected one of"),
             ({"form": "csv"}, "tasks[0].form: expected one of sgeval, answers"),
         ],
@@ -108,7 +110,7 @@ class TestAbout:
 class TestEntries:
     def test_written_and_read_again(self, filled):
         entry, _ = filled.add("one", 12, copied=0.25, scored_here=True, team="us")
-        (again,) = Results(filled.results.folder).entries("videos")
+        (again,) = Results(filled.results.folder, filled.board.tasks).entries("videos")
         assert replace(again, sample=entry.sample) == entry
         assert again.sample.score("triplet_accuracy") == entry.result["triplet_accuracy"] == 60.0  # 24 of 40
         assert again.date == "2026-01-02" and again.judge == "exact"
@@ -118,11 +120,11 @@ class TestEntries:
     def test_only_ever_added_to(self, filled):
         entry, run = filled.add("one", 12)
         before = tree(filled.results.folder)
-        with pytest.raises(SgevalError, match="expected a new entry"):
-            filled.results.add(entry, run.folder)
-        with pytest.raises(SgevalError, match="expected a new entry"):  # by another process
-            filled.results.place(entry)
-            Results(filled.results.folder).add(entry, run.folder)
+        renamed = replace(entry, id=f"20260909-090909-{entry.id[-8:]}", about=About.checked("other", "them"))
+        for results in (filled.results, Results(filled.results.folder, filled.board.tasks)):
+            for same in (entry, renamed):  # also under another name, by another process
+                with pytest.raises(SgevalError, match=f'is on the board already, as {entry.id} \\("one"\\)'):
+                    results.add(same, run.folder)
         filled.add("two", 3)
         after = tree(filled.results.folder)
         assert before.items() <= after.items()
@@ -132,7 +134,7 @@ class TestEntries:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("sgeval.board.results.render_report", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(SgevalError, match=r"cannot be added \(No space left on device\)"):
             filled.add("one", 12)
         assert tree(filled.results.folder) == {} and filled.results.entries("videos") == []
 
@@ -153,11 +155,53 @@ class TestEntries:
             ({"result": {}}, "signature"),
         ):
             path.write_text(json.dumps({**whole, **change}))
-            results = Results(filled.results.folder)
+            results = Results(filled.results.folder, filled.board.tasks)
             assert [each.about.system for each in results.entries("videos")] == ["two"]
             assert len(results.faults) == 1 and words in results.faults[0]
         path.write_text("{")
-        assert len(Results(filled.results.folder).faults) == 1
+        assert len(Results(filled.results.folder, filled.board.tasks).faults) == 1
+
+    def test_what_does_not_fit_its_task_is_told_and_left_out(self, filled):
+        """A folder of results may come from elsewhere: numbers are those of the units, protocols those of signatures."""
+        entry, _ = filled.add("one", 12)
+        filled.add("two", 3)
+        path = filled.results.place(entry) / ENTRY
+        whole = json.loads(path.read_text())
+        result, units = whole["result"], whole["sample"]["units"]
+        for change, words in (
+            ({"metric": "theta"}, "expected a result of svg2_temporal_accuracy, got one of theta"),
+            (
+                {"result": {**result, "triplet_accuracy": 100.0}},
+                "expected the triplet_accuracy that its units give, 60",
+            ),
+            ({"result": {**result, "triplet_accuracy": "<b>"}}, "expected the triplet_accuracy that its units give"),
+            ({"result": {**result, "triplet_accuracy": None}}, "expected the triplet_accuracy that its units give"),
+            ({"sample": {**whole["sample"], "units": [*units[:-1], units[0]]}}, "expected each unit once"),
+            ({"protocol": {**whole["protocol"], "judge": "wordnet"}}, "expected the protocol that its signature says"),
+            ({"protocol": {**whole["protocol"], "version": "9"}}, "expected the protocol that its signature says"),
+        ):
+            path.write_text(json.dumps({**whole, **change}))
+            results = Results(filled.results.folder, filled.board.tasks)
+            assert [each.about.system for each in results.entries("videos")] == ["two"], change
+            assert len(results.faults) == 1 and words in results.faults[0], results.faults
+            assert results.faults[0].startswith(f"videos/{entry.id}: ")
+        path.write_text(json.dumps(whole))
+        assert Results(filled.results.folder, filled.board.tasks).faults == []
+
+    def test_an_entry_of_an_unknown_task(self, filled):
+        entry, _ = filled.add("one", 12)
+        (fault,) = Results(filled.results.folder, {"other": filled.board.tasks["videos"]}).faults
+        assert fault.startswith(f'videos/{entry.id}: task: expected one of other, got "videos"')
+
+    def test_what_a_killed_process_left_goes(self, filled):
+        entry, _ = filled.add("one", 12)
+        left = filled.results.place(entry).parent / ".new-x"
+        fresh = left.with_name(".new-y")
+        for folder in (left, fresh):
+            folder.mkdir()
+        os.utime(left, (1, 1))
+        filled.add("two", 3)
+        assert not left.exists() and fresh.exists()
 
     def test_refusals(self, filled, tmp_path):
         task = filled.board.tasks["videos"]
@@ -242,6 +286,29 @@ class TestStanding:
         assert [row.entry.about.system for row in found.ranked] == ["honest"]
         assert [row.protocol for row in found.apart] == ["repeats the references"]
 
+    def test_the_newest_copy_leads_nothing(self, filled):
+        filled.add("honest", 9, copied=0.45, scored_here=True)
+        filled.add("copy", 20, copied=1.0, scored_here=True)
+        assert [row.entry.about.system for row in stand(filled).ranked] == ["honest"]
+
+    def test_an_old_version_does_not_come_back(self, filled):
+        """The newest entry is of an older sgeval: those of this one stay ranked."""
+        old, _ = filled.add("old", 20)
+        new, _ = filled.add("new", 3)
+        late = replace(old, id="20270101-000000-00000000", protocol={**old.protocol, "version": "0.0.9"})
+        found = standing(filled.board.tasks["videos"], [new, late])
+        assert [row.entry.about.system for row in found.ranked] == ["new"]
+
+    def test_entries_apart_take_nothing_from_the_tests_of_the_ranked(self, filled):
+        for name, n in (("high", 18), ("low", 3)):
+            filled.add(name, n)
+        before = stand(filled).ranked
+        copy, _ = filled.add("copy", 20, copied=1.0)
+        entries = filled.results.entries("videos")
+        many = [replace(copy, id=f"20270101-{number:06}-00000000") for number in range(600)]
+        found = standing(filled.board.tasks["videos"], [*entries, *many])
+        assert found.ranked == before and len(found.apart) == 601
+
     def test_of_nothing(self, filled):
         found = stand(filled)
         assert (found.ranked, found.apart, found.n_units) == ((), (), 0)
@@ -315,7 +382,7 @@ class TestRemote:
             remote.keep(filled.results.place(filled.add(name, n)[0]))
         remote.fetch(tmp_path / "elsewhere")
         assert tree(tmp_path / "elsewhere") == tree(filled.results.folder) and len(hub.commits) == 2 and not said
-        assert len(Results(tmp_path / "elsewhere").entries("videos")) == 2
+        assert len(Results(tmp_path / "elsewhere", filled.board.tasks).entries("videos")) == 2
 
     def test_what_fails_is_tried_again_and_nothing_is_replaced(self, filled):
         hub, said = FakeHub(), []
@@ -342,7 +409,7 @@ class TestCommand:
         run = make_run(tmp_path / "run", "mine", found(9), filled.board)
         done = self.run(run.folder, "--board", filled.board.folder, "--task", "videos", "--team", "us", "--size", "7")
         assert done.exit_code == 0, done.output
-        (entry,) = Results(filled.board.folder / "results").entries("videos")
+        (entry,) = Results(filled.board.folder / "results", filled.board.tasks).entries("videos")
         assert (entry.about, entry.scored_here) == (About("mine", "us", "", 7.0), False)
 
     def test_tells_what_differs(self, filled, tmp_path):

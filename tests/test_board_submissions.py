@@ -29,6 +29,15 @@ def answer(board, tmp_path, rows, name="mine", ending=".jsonl", limits=None):
     return answer_to(board.tasks["videos"], limits or Limits(), file, out, name)
 
 
+WRONG = {"subject_id": 1, "object_id": 0, "predicate": "eating"}
+"""Beside what is right of its pair."""
+
+
+def timed(end):
+    spans = [{"start": 0, "end": end}]
+    return [{**row, "relations": [{**each, "spans": spans} for each in row["relations"]]} for row in gold()]
+
+
 class TestAnswers:
     def test_a_good_one_is_scored(self, board, tmp_path):
         told = answer(board, tmp_path, found(9))
@@ -77,13 +86,9 @@ class TestAnswers:
             (found(5), 0.25),  # 10 of 40 pairs
             ([{**row, "relations": row["relations"][:1]} for row in gold()], 0.5),
             ([{**row, "relations": [{**each, "predicate": "x"} for each in row["relations"]]} for row in gold()], 0.0),
-            (
-                [
-                    {**row, "relations": [{**each, "spans": [{"start": 0, "end": 9}]} for each in row["relations"]]}
-                    for row in gold()
-                ],
-                0.0,
-            ),
+            (timed(8), 0.0),  # tIoU 8/10 and 8/12
+            (timed(9.5), 0.5),  # 9.5/10 and 9.5/12
+            ([{**row, "relations": [*row["relations"], WRONG]} for row in gold()], 0.5),
         ],
     )
     def test_how_much_is_word_for_word(self, board, tmp_path, rows, copied):
@@ -112,7 +117,7 @@ class TestScorer:
     """Through the child process; `test_board_hardening` attacks it."""
 
     def test_from_file_to_entry(self, board, tmp_path):
-        results = Results(tmp_path / "results")
+        results = Results(tmp_path / "results", board.tasks)
         scorer = Scorer(board, results)
         file = write_rows(tmp_path / "sent.jsonl", found(9))
         with zipfile.ZipFile(tmp_path / "sent.zip", "w") as packed:
@@ -132,7 +137,8 @@ class TestDemo:
     """The results that come with the board. Where a change moves them, `build_demo` makes them anew."""
 
     def test_ranked_as_compare_ranks_their_runs(self):
-        board, results = read_board(HERE), Results(HERE / "results")
+        board = read_board(HERE)
+        results = Results(HERE / "results", board.tasks)
         for task in board.tasks.values():
             found = standing(task, results.entries(task.id))
             runs = [read_run(results.place(row.entry) / "run") for row in found.ranked]
@@ -143,7 +149,8 @@ class TestDemo:
             ]
 
     def test_another_judge_stands_apart(self):
-        board, results = read_board(HERE), Results(HERE / "results")
+        board = read_board(HERE)
+        results = Results(HERE / "results", board.tasks)
         apart = [
             (row.entry.about.system, row.protocol)
             for task in board.tasks.values()
@@ -157,7 +164,8 @@ class TestDemo:
 
     def test_they_are_of_this_version(self, tmp_path):
         """Scored again, a system has the number and the protocol that stand on the board."""
-        board, results = read_board(HERE), Results(HERE / "results")
+        board = read_board(HERE)
+        results = Results(HERE / "results", board.tasks)
         for task_id in ("demo_videos", "demo_situations"):
             entry = results.entries(task_id)[0]
             file = HERE / "submissions" / task_id.removeprefix("demo_") / f"{entry.about.system}.jsonl"

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from report_kit import Page, assert_harmless
 from temporal_kit import graph, judge_of
@@ -13,13 +14,14 @@ from typer.testing import CliRunner
 
 from sgeval import temporal
 from sgeval.cli.app import app
-from sgeval.comparison import compare, grouped, numbered
+from sgeval.comparison import Contender, compare, grouped, numbered, rank
 from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError
 from sgeval.protocol import differing_parts, protocol
 from sgeval.report import render_ranking, tabular
 from sgeval.runs import Run, read_run, write_run
 from sgeval.situation import Options, score_rows
+from sgeval.summary import Sample
 
 N = 12
 GOLD = [
@@ -336,3 +338,24 @@ class TestPage:
             outcome.exit_code == 0
             and "SSG role values, 3 systems on 12 pictures" in Page(runs[0].folder / "ranking.html").words
         )
+
+
+def test_a_thousand_systems_can_be_told_apart():
+    """The smallest p-value is 1 / (flips + 1): with 10,000 flips none could be, after adjusting for 600 tests."""
+    units = tuple(map(str, range(40)))
+    base = np.linspace(0.5, 0.9, 40)
+    systems = [
+        Contender(
+            f"s{at}",
+            "theta",
+            {"theta": float(values.mean())},
+            Sample(units, {"theta": (values, np.ones(40))}),
+            {},
+            frozenset(units),
+        )
+        for at in range(600)
+        for values in [base * (0.9 - 0.001 * at if at else 1.0)]
+    ]
+    found = rank(systems, ("theta",), replicates=20)
+    assert found.flips == 40 * 599 and found.n_tests == 599
+    assert all(line.against is None or line.against.is_told_apart for line in found.groups[0].lines["theta"])

@@ -41,7 +41,7 @@ def main() -> None:
     """Make `results/`."""
     board = read_board(HERE)
     shutil.rmtree(HERE / "results", ignore_errors=True)
-    results = Results(HERE / "results")
+    results = Results(HERE / "results", board.tasks)
     drawn = ("good", "guessing", "swapped")
     jobs: list[Job] = [("demo_relations", name, SCENES / f"predictions_{name}.jsonl", {}, name) for name in drawn]
     jobs.append(("demo_relations", "references", SCENES / "references.jsonl", {}, "references sent back"))

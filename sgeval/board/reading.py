@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import relclip, situation, temporal
+from sgeval.board.results import REPORT, RUN
 from sgeval.board.settings import Limits, Task
 from sgeval.check import check_file
 from sgeval.data.source import read_source
@@ -21,10 +22,15 @@ from sgeval.report import render_report
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
 from sgeval.situation.border import parse_side
 from sgeval.situation.scoring import score_sides
+from sgeval.spans import Span
+from sgeval.tiou import SpanSets, overlap
 from sgeval.validation import parse_graphs, unfit
 
 MOST_FAULTS = 1_000
-RUN, REPORT = "run", "report.html"
+SAME_TIME = 0.9
+"""tIoU from which two times are nearly the same."""
+OF_THE_REFERENCE = ("file_name", "width", "height")
+"""What a board takes from its own references alone: which picture it is, and how large."""
 
 
 def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | None) -> dict[str, Any]:
@@ -35,7 +41,9 @@ def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | Non
     answer = {"faults": told, "n_faults": len(faults), "counts": counts, "warnings": words[:MOST_FAULTS]}
     if faults or name is None:
         return answer
-    rows, gold = (read_source(path, _form(task, path, file), kind=task.kind) for path in (file, task.references))
+    rows, gold = read_source(file, task.form, kind=task.kind), read_source(task.references, kind=task.kind)
+    if task.images is not None:
+        rows = [{key: value for key, value in row.items() if key not in OF_THE_REFERENCE} for row in rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were told by the check
         scoring = _score(task, rows, gold)
@@ -45,11 +53,6 @@ def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | Non
     run = read_run(folder)
     render_report(run, folder / REPORT, task.images)
     return {**answer, "copied": repeated(task, run, rows, gold)}
-
-
-def _form(task: Task, path: Path, file: Path) -> str:
-    """References are graphs; a submission may be answers of a model."""
-    return task.form if path == file else "sgeval"
 
 
 def _check_graphs(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
@@ -122,34 +125,55 @@ def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:
 
 def repeated(task: Task, run: Run, rows: Sequence[Any], gold: Sequence[Any]) -> float:
     """The share of the annotated pairs of objects of which a submission says something, and nothing but what the references
-    say, word for word and, in videos, at the same times; of role values the share of roles. 0–1; 0 of nothing."""
+    say, word for word and, in videos, at nearly the same times. Of role values, the share of the frames of which the same is
+    true. 0–1; 0 of nothing. A sign of copying, no proof: what is changed in every place is not seen."""
     if task.metric == situation.KEY:
-        return float(run.result["per_role_value_all"] or 0.0) / 100
+        frames = [row for row in run.rows.items if row.status == "scored"]
+        return sum(map(_is_repeated, frames)) / len(frames) if frames else 0.0
     said = {graph.key: graph for graph in _graphs(task, rows)}
     n, n_repeated = 0, 0
     for graph in _graphs(task, gold):
         truth = _by_pair(graph, graph)
         mine = _by_pair(said[graph.key], graph) if graph.key in said else {}
         n += len(truth)
-        n_repeated += sum(pair in mine and mine[pair] <= statements for pair, statements in truth.items())
+        n_repeated += sum(
+            pair in mine and all(any(_same(one, other) for other in statements) for one in mine[pair])
+            for pair, statements in truth.items()
+        )
     return n_repeated / n if n else 0.0
+
+
+def _is_repeated(row: Any) -> bool:
+    """Whether something is said of a frame, and all of it is annotated."""
+    said = [hits for hits, n_said in zip(row.hits, row.n_predicted, strict=True) if n_said]
+    return bool(said) and all(said)
+
+
+Statement = tuple[int, str, tuple[Span, ...]]
+"""Subject, predicate and times."""
+
+
+def _same(one: Statement, other: Statement) -> bool:
+    """Whether two statements are the same but for a few frames of their time."""
+    if one[:2] != other[:2] or bool(one[2]) != bool(other[2]):
+        return False
+    return not one[2] or float(overlap(SpanSets.of([one[2]]), SpanSets.of([other[2]])).tiou()[0]) >= SAME_TIME
 
 
 def _graphs(task: Task, rows: Sequence[Any]) -> Sequence[Any]:
     return parse_graphs(rows, kind=task.kind).graphs
 
 
-def _by_pair(graph: Graph, reference: Graph) -> dict[frozenset[int], set[tuple[Any, ...]]]:
+def _by_pair(graph: Graph, reference: Graph) -> dict[frozenset[int], set[Statement]]:
     """What is said of each pair of objects: subject, predicate and times. Objects are known by their boxes, else by ids."""
     by_box = {_box(item): item.id for item in reference.objects if item.bbox}
     if isinstance(graph, VideoGraph) and isinstance(reference, VideoGraph):
         graph = with_own_ids(graph, reference)
     own = {item.id: by_box.get(_box(item), item.id) for item in graph.objects}
-    found: dict[frozenset[int], set[tuple[Any, ...]]] = {}
+    found: dict[frozenset[int], set[Statement]] = {}
     for relation in graph.relations:
         subject, obj = (own.get(end, end) for end in (relation.subject_id, relation.object_id))
-        spans = getattr(relation, "spans", None) or ()
-        times = tuple((round(start, 2), round(end, 2)) for start, end in spans)
+        times = tuple(getattr(relation, "spans", None) or ())
         found.setdefault(frozenset((subject, obj)), set()).add((subject, canonical(relation.predicate), times))
     return found
 

@@ -7,9 +7,11 @@ it is whole, and no call here changes or removes one.
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -18,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from sgeval import strict_json
+from sgeval import __version__, strict_json
 from sgeval.board.settings import Task
 from sgeval.bundle import specs
 from sgeval.bundle.results import NO_ADDRESS, differing
 from sgeval.comparison import Contender, check_score, first_ids
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write, make_folder
 from sgeval.report import render_report
 from sgeval.runs import RESULTS, Run, describe_file, read_run
@@ -36,8 +38,10 @@ ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 MOST_WORDS = 80
 MOST_LINK = 300
 LARGEST_SIZE = 100_000.0
-COPIED = 0.99
-"""The share of the references that a submission may repeat word for word; one that repeats more is shown apart."""
+COPIED = 0.95
+"""The share of the references that a submission may repeat word for word; one that repeats as much is shown apart."""
+NEW, STALE = ".new-", 3600
+"""What folders of entries are called that are not whole yet, and the seconds after which one was left by a killed process."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,11 @@ def make_entry(
     scored_here: bool = False,
     now: datetime | None = None,
 ) -> Entry:
-    """The entry of a run. Raises `SgevalError` for a run of another metric, on other references, over other pictures or
-    videos, without a number, or whose results are not what its rows give."""
+    """The entry of a run. Its id ends in a digest of what it holds, so that the same under another name is known again.
+
+    Raises `SgevalError` for a run of another metric, on other references, without a number under the task's key, or whose
+    results are not what its rows give.
+    """
     place = one_line(run.name)
     if run.metric != task.metric:
         raise SgevalError(f"{place}: expected a run of {task.metric}, got one of {run.metric}")
@@ -162,17 +169,15 @@ def make_entry(
     given = run.inputs.get("references")
     if not isinstance(given, Mapping) or given.get("sha256") != known:
         raise SgevalError(f"{place}: expected a run on the references of the task ({known[:12]}), got other ones")
+    one_of(f"{task.id}: key", task.key, (*run.sample.ratios, *run.sample.means))
     check_score(run, task.key)
     contender = Contender.of(run, (task.key,))
     if contender.value(task.key) is None:
         raise SgevalError(f"{place}: expected a number under {task.key}, got none; it is undefined or withheld")
     asked = specs.Task(task.id, task.title, "", task.metric, task.key, "", "", task.settings, task.pins)
-    from sgeval import __version__
-
     parts = tuple(differing(run, asked, __version__))
     when = (now or datetime.now(timezone.utc)).strftime("%Y%m%d-%H%M%S")
-    told = json.dumps([task.id, about.system, about.team, run.signature, describe_run(run)])
-    name = f"{when}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+    name = f"{when}-{_content(run, task)[:8]}"
     flat = {
         key: value for key, value in run.result.items() if value is None or isinstance(value, (bool, int, float, str))
     }
@@ -180,9 +185,10 @@ def make_entry(
     return Entry(name, task.id, about, run.metric, flat, sample, contender.protocol, parts, copied, scored_here)
 
 
-def describe_run(run: Run) -> str:
-    """A digest of a run's results."""
-    return describe_file(run.folder / RESULTS)["sha256"]
+def _content(run: Run, task: Task) -> str:
+    """A digest of what was predicted and how it was scored, whatever it is called."""
+    tables = strict_json.read_file(run.folder / RESULTS)["files"]
+    return hashlib.sha256(json.dumps([task.id, run.signature, tables], sort_keys=True).encode()).hexdigest()
 
 
 def task_references(task: Task) -> str:
@@ -205,15 +211,21 @@ def _over_all(system: Contender, key: str) -> Sample:
 
 
 class Results:
-    """A folder of results. `entries` are those that could be read; `faults` says of the others what is wrong."""
+    """A folder of the results of some tasks, as they are when it is read. `entries` are those that fit their task; `faults`
+    says of the others what is wrong: a folder may come from elsewhere."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, tasks: Mapping[str, Task]) -> None:
         self.folder = Path(folder)
         self.faults: list[str] = []
         self._entries: dict[str, dict[str, Entry]] = {}
         for path in sorted(self.folder.glob(f"*/*/{ENTRY}")):
             try:
-                self._keep(_read(path))
+                entry = _read(path)
+                place = f"{entry.task}/{entry.id}"
+                one_of(f"{place}: task", entry.task, tasks)
+                _check_fit(entry, tasks[entry.task], place)
+                self._check_units(entry)
+                self._keep(entry)
             except SgevalError as fault:
                 self.faults.append(one_line(str(fault)))
 
@@ -241,15 +253,26 @@ class Results:
     def add(self, entry: Entry, run: Path, images: Path | None = None) -> Path:
         """Add an entry with its run folder, whose report is rendered where it has none; the entry's folder.
 
-        Of the run folder those files are copied that its results name. Raises `SgevalError` where an entry has the name,
-        or the task's entries are over other ids.
+        Of the run folder those files are copied that its results name. Raises `SgevalError` where the same is there under
+        whatever name, the task's entries are over other ids, or nothing can be written.
         """
-        target = self.place(entry)
-        if target.exists() or self.find(entry.id):
-            raise SgevalError(f"results: expected a new entry, got {entry.id}, which is there")
+        same = next((other for other in self.entries(entry.task) if other.id[-8:] == entry.id[-8:]), None)
+        if same is not None:
+            words = f"is on the board already, as {same.id}"
+            raise SgevalError(f"{shown(entry.about.system)}: {words} ({shown(same.about.system)})")
         self._check_units(entry)
+        try:
+            return self._add(entry, run, images)
+        except OSError as fault:
+            raise SgevalError(f"results: {entry.id} cannot be added ({fault.strerror or fault})") from None
+
+    def _add(self, entry: Entry, run: Path, images: Path | None) -> Path:
+        target = self.place(entry)
         make_folder(target.parent)
-        work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+        for left in target.parent.glob(f"{NEW}*"):  # of a process that was killed
+            if time.time() - left.stat().st_mtime > STALE:
+                shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(prefix=NEW, dir=target.parent))
         try:
             read = read_run(run)
             (work / RUN).mkdir()
@@ -330,6 +353,21 @@ def _read(path: Path) -> Entry:
     if not ID.fullmatch(made.id) or (made.task, made.id) != (path.parent.parent.name, path.parent.name):
         raise SgevalError(f"{place}: expected the entry that its folder is named after, got {shown(made.id)}")
     return made
+
+
+def _check_fit(entry: Entry, task: Task, place: str) -> None:
+    """Refuse an entry that is not of its task, or whose number is not what its units give."""
+    if entry.metric != task.metric:
+        raise SgevalError(f"{place}: expected a result of {task.metric}, got one of {entry.metric}")
+    value, made = entry.contender.value(task.key), entry.sample.score(task.key)
+    if value is None or made is None or not math.isclose(value, made, rel_tol=1e-9, abs_tol=1e-9):
+        raise SgevalError(f"{place}: expected the {task.key} that its units give, {shown(made)}, got {shown(value)}")
+    if len({*entry.sample.units}) != len(entry.sample.units):
+        raise SgevalError(f"{place}: expected each unit once, got one twice")
+    signed = parts_of(str(entry.result["signature"]))
+    parts = ("version", "judge", "model", "weights")
+    if any(signed.get(part) != entry.protocol.get(part) for part in parts if part in entry.protocol):
+        raise SgevalError(f"{place}: expected the protocol that its signature says, got another")
 
 
 def _plain(value: Any) -> Any:

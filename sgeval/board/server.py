@@ -46,7 +46,7 @@ def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None =
     from sgeval.board.space import build
 
     board = read_board(folder)
-    kept = Results(results)
+    kept = Results(results, board.tasks)
     tables = Tables(board, kept)
     scorer = Scorer(board, kept, remote.keep if remote else None)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)

@@ -39,6 +39,7 @@ BOARD = "board.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 SHIPPED = "sgeval:"
 FORMS_OF_PREDICTIONS = ("sgeval", "answers")
+KINDS = {str: "a text", list: "a list", dict: "keys and values", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def _task(given: Any, folder: Path, place: str) -> Task:
         raise SgevalError(f"{place}.id: expected small letters, digits and _, got {shown(whole['id'])}")
     one_of(f"{place}.metric", whole["metric"], (*relclip.KEYS.values(), *MODULES))
     one_of(f"{place}.form", whole.get("form", "sgeval"), FORMS_OF_PREDICTIONS)
+    for index, name in enumerate(whole.get("also", ())):
+        if not isinstance(name, str):
+            raise SgevalError(f"{place}.also[{index}]: expected the key of a result, got {shown(name)}")
     images = whole.get("images")
     if images is None and whole["metric"] not in (situation.KEY, temporal.KEY):
         raise SgevalError(f"{place}.images: expected a folder of pictures, got nothing")
@@ -144,7 +148,7 @@ def _task(given: Any, folder: Path, place: str) -> Task:
         whole["what"],
         whole["metric"],
         whole["key"],
-        tuple(map(str, whole.get("also", ()))),
+        tuple(whole.get("also", ())),
         whole.get("settings", {}),
         {name: str(value) for name, value in whole.get("pins", {}).items()},
         _path(whole["references"], folder, f"{place}.references", is_folder=False),
@@ -189,8 +193,7 @@ def _checked(value: Any, needed: Mapping[str, type], more: Mapping[str, type], p
     kinds = {**needed, **more}
     for name in (*needed, *value):
         one_of(place, name, kinds)
-        if name not in value:
-            raise SgevalError(f"{place}.{name}: expected a {kinds[name].__name__}, got nothing")
-        if not isinstance(value[name], kinds[name]):
-            raise SgevalError(f"{place}.{name}: expected a {kinds[name].__name__}, got {shown(value[name])}")
+        got = shown(value[name]) if name in value else "nothing"
+        if not isinstance(value.get(name), kinds[name]):
+            raise SgevalError(f"{place}{'.' if '[' in place else ': '}{name}: expected {KINDS[kinds[name]]}, got {got}")
     return value

@@ -1,16 +1,18 @@
 """Who stands where: the entries of a task, ranked by `sgeval.comparison`, and those of other protocols apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sgeval import __version__
 from sgeval.board.results import Entry
 from sgeval.board.settings import Task
 from sgeval.comparison import Comparison, Line, grouped, rank
 from sgeval.errors import counted
+from sgeval.protocol import differing_parts
 from sgeval.report.tabular import ends_text, p_text, times
 from sgeval.report.text import NOTHING, number
 from sgeval.runs import FORMS
+from sgeval.summary import ENDS, Interval
 
 SIZES = {"up to 1 B": (0.0, 1.0), "1 to 10 B": (1.0, 10.0), "above 10 B": (10.0, float("inf"))}
 """Groups of sizes in billions of parameters: above the first end, up to the second."""
@@ -89,86 +91,78 @@ def standing(task: Task, entries: Sequence[Entry]) -> Standing:
     """Rank the entries of a task as `sgeval compare` does: same groups, same test against the first, same ranks.
 
     The ranked group is the one whose protocol is the task's, by the newest sgeval that scored any: numbers of two versions
-    are not mixed. All others stand apart.
+    are not mixed. All others stand apart, and no test of theirs counts among those that p-values are adjusted for.
     """
     form = FORMS[task.metric]
-    ordered = _ranked_first(entries)
-    if not ordered:
+    if not entries:
         return Standing(task, (), (), "No results yet.", form.unit, 0)
-    found = rank([entry.contender for entry in ordered], (task.key,))
-    ranked: list[Row] = []
+    systems = [entry.contender for entry in entries]
+    groups = grouped([system.protocol for system in systems])
+    first = _ranked(entries, groups)
     apart: list[Row] = []
-    for place, group in enumerate(found.groups):
-        by_name = {name: ordered[at] for name, at in zip(group.names, group.members, strict=True)}
-        is_ranked = place == 0 and _may_rank(by_name[group.names[0]])
-        ranks = [line.rank for line in group.lines[task.key]]
-        for line in group.lines[task.key]:
-            entry = by_name[line.name]
-            differs = () if is_ranked else group.differs or entry.differs
-            shared = is_ranked and line.rank is not None and ranks.count(line.rank) > 1
-            (ranked if is_ranked else apart).append(_row(task, entry, line, found, differs, is_ranked, shared))
-    return Standing(task, tuple(ranked), tuple(apart), _notes(found, bool(apart)), form.unit, found.n_units)
-
-
-def _notes(found: Comparison, has_apart: bool) -> str:
-    """What the numbers of a table rest on."""
-    first = "" if has_apart else "Every result is of the ranked protocol. "
-    if not found.n_tests:
-        return first
-    return (
-        f"{first}To the first: the difference, with a 95 % bootstrap interval ({found.replicates:,} replicates over "
-        f"{counted(found.n_units, found.unit)}). Ties: a two-sided sign-flip test, adjusted for "
-        f"{counted(found.n_tests, 'test')} (Holm)."
-    )
+    for group in groups:
+        if group is not first:
+            differs = differing_parts(systems[first[0]].protocol, systems[group[0]].protocol) if first else None
+            rows = [_row(task, entries[at], entries[at].differs if differs is None else differs) for at in group]
+            apart += sorted(rows, key=lambda row: -(row.score or 0.0))
+    ranked: list[Row] = []
+    found = None
+    if first:
+        found = rank([systems[at] for at in first], (task.key,))
+        (whole,) = found.groups
+        by_name = {name: entries[first[at]] for name, at in zip(whole.names, whole.members, strict=True)}
+        lines = whole.lines[task.key]
+        ranked = [_ranked_row(task, by_name[line.name], line, [each.rank for each in lines]) for line in lines]
+    n_units = len(systems[0].units)
+    return Standing(task, tuple(ranked), tuple(apart), _notes(found, bool(apart)), form.unit, n_units)
 
 
 def _may_rank(entry: Entry) -> bool:
     return not entry.differs and not entry.repeats_references
 
 
-def _ranked_first(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that are ranked before all others: those of one protocol, of the newest entry that may be ranked."""
-    able = [entry for entry in entries if _may_rank(entry)]
-    newest = next((entry for entry in reversed(able) if entry.protocol.get("version") == __version__), None)
-    newest = newest or (able[-1] if able else None)
-    if newest is None:
-        return list(entries)
-    groups = grouped([entry.contender.protocol for entry in entries])
-    at = next(position for position, entry in enumerate(entries) if entry is newest)
-    first = next(group for group in groups if at in group)
-    rest = [position for group in groups if group is not first for position in group]
-    return [entries[position] for position in (*first, *rest)]
+def _ranked(entries: Sequence[Entry], groups: Sequence[Sequence[int]]) -> Sequence[int]:
+    """Positions of the entries that are ranked: those of the protocol of the newest entry that may be; of this version of
+    sgeval, if there are any."""
+    able = [at for at, entry in enumerate(entries) if _may_rank(entry)]
+    here = [at for at in able if entries[at].protocol.get("version") == __version__]
+    newest = (here or able)[-1:]
+    return next((group for group in groups if {*newest} & {*group}), ())
 
 
-def _row(
-    task: Task,
-    entry: Entry,
-    line: Line,
-    found: Comparison,
-    differs: tuple[tuple[str, str, str], ...],
-    is_ranked: bool,
-    is_shared: bool,
-) -> Row:
-    against = line.against if is_ranked else None
-    pair = against.found if against else None
-    difference = NOTHING
-    if pair is not None:
-        sign = "+" if (pair.difference or 0) > 0 else ""
-        difference = " ".join(
-            filter(None, (sign + times(pair.difference, found.factor), ends_text(pair.interval, found.factor)))
-        )
-    tie = "=" if is_shared else "≈" if against and against.p_holm is not None and not against.is_told_apart else ""
-    return Row(
-        entry,
-        (line.rank or 1) if is_ranked else None,
-        tie,
-        _times(line.value, found.factor),
-        ends_text(line.interval, found.factor),
-        difference,
-        p_text(against.p_holm) if against else NOTHING,
-        tuple(_times(number(entry.result.get(key)), _factor(key, found.factor)) for key in task.also),
-        differs,
+def _notes(found: Comparison | None, has_apart: bool) -> str:
+    """What the numbers of a table rest on."""
+    first = "" if has_apart else "Every result is of the ranked protocol. "
+    if found is None or not found.n_tests:
+        return first
+    return (
+        f"{first}To the first: the difference, with a 95 % bootstrap interval ({found.replicates:,} replicates over "
+        f"{counted(found.n_units, found.unit)}). Ties: a two-sided sign-flip test ({found.flips:,} flips), adjusted for "
+        f"{counted(found.n_tests, 'test')} (Holm)."
     )
+
+
+def _row(task: Task, entry: Entry, differs: tuple[tuple[str, str, str], ...]) -> Row:
+    """An entry that is not ranked, or not yet."""
+    system, factor = entry.contender, FORMS[task.metric].factor
+    ends = Interval(**{end: system.value(f"{task.key}_{end}") for end in ENDS})
+    beside = tuple(_times(number(entry.result.get(key)), _factor(key, factor)) for key in task.also)
+    score = _times(system.value(task.key), factor)
+    return Row(entry, None, "", score, ends_text(ends, factor), NOTHING, NOTHING, beside, differs)
+
+
+def _ranked_row(task: Task, entry: Entry, line: Line, ranks: Sequence[int | None]) -> Row:
+    factor, against = FORMS[task.metric].factor, line.against
+    behind, p_value, tie = NOTHING, NOTHING, "=" if ranks.count(line.rank) > 1 and line.rank is not None else ""
+    if against is not None:
+        pair = against.found
+        sign = "+" if (pair.difference or 0) > 0 else ""
+        behind = " ".join(filter(None, (sign + times(pair.difference, factor), ends_text(pair.interval, factor))))
+        p_value = p_text(against.p_holm)
+        tie = tie or ("≈" if against.p_holm is not None and not against.is_told_apart else "")
+    row = _row(task, entry, ())
+    interval = ends_text(line.interval, factor)
+    return replace(row, rank=line.rank or 1, tie=tie, interval=interval, behind=behind, p_value=p_value)
 
 
 def _factor(key: str, factor: float) -> float:

@@ -21,14 +21,15 @@ WIDTHS = {
     "To the first": 215,
     "Why not ranked": 260,
     "Judge or model": 120,
+    "Verbatim": 100,
     "Size, B": 80,
     "Team": 130,
     "Date": 115,
 }
 """Pixels of a column by its heading."""
 HEAD = ("System", "Page", "Score", "95 % interval")
-TAIL = ("Size, B", "Team", "Date")
-NUMBERS = ("Rank", "Score", "Size, B")
+TAIL = ("Verbatim", "Size, B", "Team", "Date")
+NUMBERS = ("Rank", "Score", "Size, B", "Verbatim")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def _cells(row: Row, is_apart: bool) -> list[Any]:
     entry, about = row.entry, row.entry.about
     link = f'<a href="submission/{entry.id}" target="_blank" rel="noopener">open</a>'
     head = [about.system, link, row.score, row.interval or NOTHING]
-    tail = [*row.beside, about.size, about.team or NOTHING, entry.date]
+    copied = None if entry.copied is None else 100 * entry.copied
+    tail = [*row.beside, copied, about.size, about.team or NOTHING, entry.date]
     if is_apart:
         return [*head, row.protocol, entry.judge or NOTHING, *tail]
     return [row.rank, row.tie, *head, row.behind, *tail]
