@@ -13,6 +13,7 @@ from sgeval.board.results import About
 from sgeval.board.scoring import Scorer
 from sgeval.board.settings import Limits
 from sgeval.comparison import compare
+from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
 from sgeval.runs import read_run
 
@@ -107,6 +108,17 @@ class TestAnswers:
         assert read_run(tmp_path / "out" / "run").result["triplet_accuracy"] == 50.0
         told = answer(board, tmp_path, [rows[0], {"video_id": "v01"}, *rows[2:]])
         assert [fault["pointer"] for fault in told["faults"]] == ["/1"]
+
+
+    def test_pictures_are_those_of_the_references(self, tmp_path, monkeypatch):
+        """A submission does not choose the picture it is looked at with, nor its size."""
+        board, seen = read_board(HERE), []
+        monkeypatch.setattr("sgeval.board.reading._score", lambda task, rows, gold: seen.append(rows) or 1 / 0)
+        sent = [json.loads(line) for line in (SCENES / "predictions_good.jsonl").read_text().splitlines()]
+        file = write_rows(tmp_path / "sent.jsonl", [{**row, "file_name": "scene_001.jpg"} for row in sent])
+        with pytest.raises(ZeroDivisionError):
+            answer_to(board.tasks["demo_relations"], board.limits, file, tmp_path, "mine")
+        assert len(seen[0]) == 40 and not any({"file_name", "width", "height"} & row.keys() for row in seen[0])
 
 
 def _quoted(words):
