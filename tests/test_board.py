@@ -115,7 +115,7 @@ class TestEntries:
         assert again.sample.score("triplet_accuracy") == entry.result["triplet_accuracy"] == 60.0  # 24 of 40
         assert again.date == "2026-01-02" and again.judge == "exact"
         folder = filled.results.place(entry)
-        assert {path.name for path in folder.iterdir()} == {ENTRY, "run", "report.html"}
+        assert {path.name for path in folder.iterdir()} == {ENTRY, "run"}
 
     def test_only_ever_added_to(self, filled):
         entry, run = filled.add("one", 12)
@@ -130,10 +130,10 @@ class TestEntries:
         assert before.items() <= after.items()
 
     def test_what_fails_leaves_nothing(self, filled, monkeypatch):
-        def full(*_):
+        def full(*_, **__):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("sgeval.board.results.render_report", full)
+        monkeypatch.setattr("sgeval.board.results.shutil.copyfile", full)
         with pytest.raises(SgevalError, match=r"cannot be added \(No space left on device\)"):
             filled.add("one", 12)
         assert tree(filled.results.folder) == {} and filled.results.entries("videos") == []

@@ -109,7 +109,6 @@ class TestAnswers:
         told = answer(board, tmp_path, [rows[0], {"video_id": "v01"}, *rows[2:]])
         assert [fault["pointer"] for fault in told["faults"]] == ["/1"]
 
-
     def test_pictures_are_those_of_the_references(self, tmp_path, monkeypatch):
         """A submission does not choose the picture it is looked at with, nor its size."""
         board, seen = read_board(HERE), []

@@ -14,7 +14,7 @@ import sgeval
 from benchmarks.leaderboard.made_data import SYSTEMS
 from sgeval.board import Results, read_board
 from sgeval.board.reading import answer_to
-from sgeval.board.results import About, make_entry
+from sgeval.board.results import REPORT, RUN, About, make_entry
 from sgeval.board.settings import Task
 from sgeval.runs import read_run
 
@@ -51,7 +51,8 @@ def main() -> None:
         task = board.tasks[task_id]
         with tempfile.TemporaryDirectory() as out:
             answer = answer_to(_with(task, settings), board.limits, file, Path(out), shown)
-            run = read_run(Path(out) / "run")
+            run = read_run(Path(out) / RUN)
+            (run.folder / REPORT).unlink()  # the board makes one when it is asked for
             entry = make_entry(
                 run,
                 task,
@@ -60,7 +61,7 @@ def main() -> None:
                 scored_here=not settings,
                 now=datetime(2026, 11, 30, 12, 0, number, tzinfo=timezone.utc),
             )
-            print(results.add(entry, run.folder, task.images).relative_to(HERE), shown, entry.result[task.key])
+            print(results.add(entry, run.folder).relative_to(HERE), shown, entry.result[task.key])
 
 
 def _with(task: Task, settings: dict[str, object]) -> Task:

@@ -1,8 +1,8 @@
 """Results of a board: a folder that is only ever added to.
 
-`<task>/<id>/entry.json` holds what the tables need, `run/` the run folder, `report.html` its page. The id is the time and
-a digest of the run, so that names sort by time and nothing of a stranger's stands in them. An entry takes its name when
-it is whole, and no call here changes or removes one.
+`<task>/<id>/entry.json` holds what the tables need, `run/` the run folder, `report.html` its page, if one was made. The id
+is the time and a digest of what was scored, so that names sort by time, the same is known again, and nothing of a
+stranger's stands in them. An entry takes its name when it is whole, and no call here changes or removes one.
 """
 
 import hashlib
@@ -27,7 +27,6 @@ from sgeval.bundle.results import NO_ADDRESS, differing
 from sgeval.comparison import Contender, check_score, first_ids
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write, make_folder
-from sgeval.report import render_report
 from sgeval.runs import RESULTS, Run, describe_file, read_run
 from sgeval.signature import parts_of
 from sgeval.summary import Sample
@@ -250,8 +249,8 @@ class Results:
         alike = [each.id for each in self.entries(entry.task) if (each.about.team or each.about.system) == team]
         return alike.index(entry.id) + 1 if entry.id in alike else len(alike) + 1, len(alike)
 
-    def add(self, entry: Entry, run: Path, images: Path | None = None) -> Path:
-        """Add an entry with its run folder, whose report is rendered where it has none; the entry's folder.
+    def add(self, entry: Entry, run: Path) -> Path:
+        """Add an entry with its run folder, and its report if it has one; the entry's folder.
 
         Of the run folder those files are copied that its results name. Raises `SgevalError` where the same is there under
         whatever name, the task's entries are over other ids, or nothing can be written.
@@ -262,11 +261,11 @@ class Results:
             raise SgevalError(f"{shown(entry.about.system)}: {words} ({shown(same.about.system)})")
         self._check_units(entry)
         try:
-            return self._add(entry, run, images)
+            return self._add(entry, run)
         except OSError as fault:
             raise SgevalError(f"results: {entry.id} cannot be added ({fault.strerror or fault})") from None
 
-    def _add(self, entry: Entry, run: Path, images: Path | None) -> Path:
+    def _add(self, entry: Entry, run: Path) -> Path:
         target = self.place(entry)
         make_folder(target.parent)
         for left in target.parent.glob(f"{NEW}*"):  # of a process that was killed
@@ -280,8 +279,6 @@ class Results:
                 shutil.copyfile(read.folder / file, work / RUN / file, follow_symlinks=False)
             if (read.folder / REPORT).is_file():
                 shutil.copyfile(read.folder / REPORT, work / REPORT, follow_symlinks=False)
-            else:
-                render_report(read, work / REPORT, images)
             with atomic_write(work / ENTRY) as file:
                 file.write(_written(entry))
             work.chmod(0o755)

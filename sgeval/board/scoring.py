@@ -74,7 +74,7 @@ class Scorer:
             run = read_run(Path(place) / RUN)
             entry = make_entry(run, task, about, copied=float(answer["copied"]), scored_here=True)
             with self._adding:
-                folder = self.results.add(entry, run.folder, task.images)
+                folder = self.results.add(entry, run.folder)
             if self.keep is not None:
                 self.keep(folder)
             return Outcome(counts=outcome.counts, warnings=outcome.warnings, entry=entry)
