@@ -13,6 +13,8 @@ MAX_FILE_BYTES = 2 * 1024**3
 MAX_LINE_BYTES = 64 * 1024**2
 MAX_DEPTH = 16
 
+_SIMPLE = frozenset((str, int, float, bool, type(None)))
+"""What JSON has beside lists and objects; most values are such, and this is the quick way to tell."""
 _BROKEN_OFF = re.compile(r"[,:]?|-|\.|[eE][+-]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
 """What a text that is cut short may end in, from where a parser no longer understands it."""
 
@@ -97,14 +99,13 @@ def is_cut_short(fault: json.JSONDecodeError) -> bool:
 
 def too_deep(value: Any) -> bool:
     """Whether lists and objects nest deeper than `MAX_DEPTH`. Walks level by level, so it cannot overflow itself."""
-    level = [value]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         level = [
             child
             for parent in level
-            if isinstance(parent, (dict, list))
             for child in (parent.values() if isinstance(parent, dict) else parent)
-            if isinstance(child, (dict, list))
+            if type(child) not in _SIMPLE and isinstance(child, (dict, list))
         ]
         if not level:
             return False

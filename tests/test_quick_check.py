@@ -156,6 +156,7 @@ def test_shipped_files_are_accepted():
         (str(2**63 - 1), ""),
         ("1e999", "expected a finite number, got "),
         ("9" * 400 + ".5", "expected a finite number, got "),
+        ("9e999", "expected a finite number, got "),
         ("1.5E+999", "expected a finite number, got "),
         ("NaN", "expected a finite number, got NaN"),
         ("Infinity", "expected a finite number, got "),
