@@ -120,6 +120,16 @@ def test_missing_beside_unknown(check):
     assert "frames of the references without a prediction, which count as wrong: 3" in found.warnings
 
 
+@pytest.mark.parametrize(
+    "row", ["{", text(GOLD[3], '"B"', '"B", "frame_id": "A"'), {**GOLD[3], "frame_id": None}], ids=str
+)
+def test_what_may_stand_in_a_lost_row_is_not_missing(check, row):
+    for options in (None, Options(missing="error")):
+        found = check([*GOLD[:3], row], GOLD, role_values=options)
+        assert {fault.pointer[:2] for fault in found.faults} == {"/3"}
+        assert not any("without a prediction" in words for words in found.warnings)
+
+
 def test_of_the_references(check):
     found = check(GOLD, [GOLD[0], GOLD[1], GOLD[2], {**GOLD[3], "frame_id": None}])
     [fault] = found.faults  # whether B is unknown cannot be said
@@ -136,13 +146,16 @@ def test_keys_that_are_not_looked_at_are_warnings(check):
 
 
 def test_graphs_with_roles_against_frames(check):
-    """Scoring takes both; a fault of a row that a graph gives leads to the graph."""
+    """Scoring takes both; a fault leads into the graph."""
     person = {"id": 0, "category": "person", "roles": [{"role": "pose", "value": "sitting"}]}
     graphs = [{"image_id": "A", "objects": [person]}]
     assert check(graphs, GOLD[:1]).faults == check(GOLD[:1], graphs).faults == []
     strange = [{"image_id": "X", "objects": [person]}, {"image_id": "Y", "objects": [{**person, "category": ""}]}]
     found = check([*graphs, *strange], GOLD[:1])
     assert [fault.pointer for fault in found.faults] == ["/2/objects/0/category", "/1"]
+    lost = [{"image_id": "A", "objects": [{**person, "category": ""}]}]
+    found = check(lost, GOLD[:1])  # the frame may be that of the object
+    assert len(found.faults) == 1 and not any("without a prediction" in words for words in found.warnings)
 
 
 def test_limits_and_archives(file, tmp_path):

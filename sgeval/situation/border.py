@@ -70,9 +70,11 @@ def parse_side(
     """
     rows = _listed(given, label)
     side = Side()
-    of_graphs = bool(rows) and _is_graph(rows[0])
-    indexed = _rows_of_graphs(side, rows, label, on_invalid, is_predicted) if of_graphs else enumerate(rows)
-    _add_rows(side, indexed, _Check(label, is_predicted, of_graphs), most_faults)
+    if rows and _is_graph(rows[0]):
+        indexed = _rows_of_graphs(side, rows, label, on_invalid, is_predicted)
+    else:
+        indexed = enumerate(rows)
+    _add_rows(side, indexed, _Check(label, is_predicted), most_faults)
     refuse_doubles(side, label)
     if side.faults and on_invalid == "error":
         raise InvalidInput(label, side.faults)
@@ -135,8 +137,8 @@ def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], check: "_Check", most
 class _Check:
     """The checks of the rows of one side, one after the other."""
 
-    def __init__(self, label: str, is_predicted: bool, of_graphs: bool) -> None:
-        self.label, self.is_predicted, self.of_graphs = label, is_predicted, of_graphs
+    def __init__(self, label: str, is_predicted: bool) -> None:
+        self.label, self.is_predicted = label, is_predicted
         self.known: set[str] = set()
         """Texts that were found sound before."""
         self.unknown: Counter[str] = Counter()
@@ -260,9 +262,8 @@ class _Check:
         self.note(where, expected, shown(got))
 
     def note(self, where: Place, expected: str, got: str) -> None:
-        """A fault. A row that comes from a graph stands nowhere: its place is the graph."""
-        fault = worded(self.label, (self.index, *where), f"expected {expected}, got {got}")
-        self.faults.append(Fault(fault, (self.index,), fault.message) if self.of_graphs else fault)
+        """A fault, what was got in words."""
+        self.faults.append(worded(self.label, (self.index, *where), f"expected {expected}, got {got}"))
 
 
 def as_text(value: object) -> str | None:
