@@ -38,8 +38,8 @@ class Builder:
         values = {key: value for key, value in plain.items() if value is not None and key in names}
         if len(values) < len(plain):
             self.unknown |= {above + pointer(key): value for key, value in plain.items() if key not in names}
-        for name in values.keys() & TUPLES:
-            values[name] = tuple(values[name])
+        if not TUPLES.isdisjoint(values):
+            values |= {name: tuple(values[name]) for name in values.keys() & TUPLES}
         for name in WORDS:
             if name in values:
                 values[name] = sys.intern(str(values[name]))  # the same few words over and over: kept once

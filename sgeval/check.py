@@ -4,15 +4,16 @@ What scoring would refuse is found by scoring's own functions, so that the two c
 """
 
 import gc
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sgeval.data.source import check_split, read_source, source_files
-from sgeval.errors import BadImage, Fault, InvalidInput, SgevalError, one_of, steps
-from sgeval.every_row import Reading
+from sgeval.errors import BadImage, Fault, InvalidInput, SgevalError, one_line, one_of, shown, steps
+from sgeval.every_row import Clean, Reading, Unread
 from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
 from sgeval.limits import USUAL, Limits
 from sgeval.matching import NOTHING, align
@@ -23,7 +24,12 @@ from sgeval.records import Graph, SceneGraph
 from sgeval.relclip.execution import check_both_boxes, key_of, of_graph, sizes_of
 from sgeval.relclip.resolve import Ends, Pair, check_given, ends_of
 from sgeval.schemas import Kind
-from sgeval.validation import Parsed, parse_graphs
+from sgeval.situation.border import ROW_KEYS, parse_side
+from sgeval.situation.border import Side as Frames
+from sgeval.situation.options import Options as RoleValues
+from sgeval.situation.rows import is_counted
+from sgeval.situation.scoring import score_sides
+from sgeval.validation import Parsed, parse_graphs, unfit
 
 ANY_SIZE = (MAX_PIXELS, MAX_PIXELS)
 """Stands for a size that is not known: no picture is larger, so what lies outside it lies outside every picture."""
@@ -43,7 +49,7 @@ class Check:
         faults = [fault.as_dict() for fault in self.faults]
         return {"file": str(self.file), "faults": faults, "warnings": self.warnings, "counts": self.counts}
 
-    def note(self, faults: Iterable[str], side: "_Side") -> None:
+    def note(self, faults: Iterable[str], side: "_File | _Side") -> None:
         """Add faults of a file, as many as its limits allow."""
         most = side.reading.limits.faults
         for text in faults:
@@ -68,10 +74,12 @@ def check_file(
     split: str | None = None,
     kind: str = "image",
     limits: Limits = USUAL,
+    role_values: RoleValues | None = None,
 ) -> Check:
     """Check a file of predictions as scoring would: against the schema, against the references where they are given
     (`references_format`: as `format`; `split`: of a data set's folder), and against the pictures, which are decoded, where
-    these are given. The file may be a zip of one.
+    these are given. The file may be a zip of one. Rows of frames are known by their frame_id, and checked as scoring role
+    values would; with its options in `role_values` every file is, also one of graphs with roles.
 
     What is wrong with a file is a fault in what comes back, also where nothing could be read of it, or where it holds more
     than the `limits` (of the predictions) allow. Raises `SgevalError` for an option that is none, a file that is not
@@ -83,8 +91,27 @@ def check_file(
     gold_form = references_format or format
     check_split(split, [(file, format), *([(references, gold_form)] if references else [])], which)
     with _without_collector():
-        mine = _read(file, "predictions", format, split, which, found, limits)
-        gold = _read(references, "references", gold_form, split, which, found) if references else None
+        given = _read(file, format, split, which, found, limits)
+        if role_values is not None or _are_frames(given.rows):
+            known = _read(references, gold_form, split, which, found) if references else None
+            _check_frames(given, known, images, role_values or RoleValues(), found)
+            return found
+        mine = _parsed(given, "predictions", which, found)
+        given = replace(given, rows=())  # from here on the records do
+        known = _read(references, gold_form, split, which, found) if references else None
+        if known is not None and _are_frames(known.rows):  # graphs, whose roles are compared with frames
+            return check_file(
+                file,
+                references=references,
+                images=images,
+                format=format,
+                references_format=references_format,
+                split=split,
+                kind=kind,
+                limits=limits,
+                role_values=RoleValues(),
+            )
+        gold = _parsed(known, "references", which, found) if known else None
     graphs = mine.parsed.graphs
     if not graphs and not found.faults:
         found.note([Fault(NOTHING, (), NOTHING.removeprefix("predictions: "))], mine)
@@ -118,8 +145,18 @@ def _predicates(graphs: Iterable[Graph]) -> set[str]:
 
 
 @dataclass(frozen=True)
+class _File:
+    """A file as it was read; no rows where it could not be."""
+
+    file: Path
+    reading: Reading
+    rows: Sequence[Any] = ()
+    is_read: bool = True
+
+
+@dataclass(frozen=True)
 class _Side:
-    """What could be read of a file."""
+    """The graphs of a file, as far as they could be read."""
 
     file: Path
     reading: Reading
@@ -128,41 +165,112 @@ class _Side:
     """Whether the id of each record is known, also of those that were left out."""
 
 
-def _read(
-    file: Path, label: str, form: str, split: str | None, kind: Kind, found: Check, limits: Limits = USUAL
-) -> _Side:
+def _read(file: Path, form: str, split: str | None, kind: Kind, found: Check, limits: Limits = USUAL) -> _File:
     reading = Reading(limits)
     source_files(file, form, kind)  # raises for an option that is none
     try:
-        rows = read_source(file, form, split=split, kind=kind, noted=reading)
+        given = _File(file, reading, read_source(file, form, split=split, kind=kind, noted=reading))
     except SgevalError as fault:
         if not file.is_file():
             raise
-        side = _Side(file, reading, Parsed(), False)
-        found.note(reading.faults, side)
-        place = f"{reading.name or file}: "
+        given = _File(file, reading, is_read=False)
+        place = f"{reading.name or one_line(str(file))}: "
         faults = fault.faults if isinstance(fault, InvalidInput) else [str(fault)]
-        found.note(
-            (text if isinstance(text, Fault) else Fault(text, (), text.removeprefix(place)) for text in faults), side
-        )
-        return side
-    _refuse_others(rows, label, kind)
-    parsed = parse_graphs(rows, label, kind=kind, on_invalid="skip", most_faults=limits.faults)
-    side = _Side(file, reading, parsed, len(parsed.graphs) + len(parsed.dropped) == parsed.n_rows)
-    found.note(reading.faults + parsed.faults, side)
+        reading.faults += [
+            text if isinstance(text, Fault) else Fault(text, (), text.removeprefix(place)) for text in faults
+        ]
+    found.note(reading.faults, given)
+    return given
+
+
+def _parsed(given: _File, label: str, kind: Kind, found: Check) -> _Side:
+    if not given.is_read:
+        return _Side(given.file, given.reading, Parsed(), False)
+    _refuse_others(given.rows, label, kind)
+    parsed = parse_graphs(given.rows, label, kind=kind, on_invalid="skip", most_faults=given.reading.limits.faults)
+    side = _Side(given.file, given.reading, parsed, len(parsed.graphs) + len(parsed.dropped) == parsed.n_rows)
+    found.note(parsed.faults, side)
     found.warnings += parsed.warnings
     return side
 
 
+def _are_frames(rows: Sequence[Any]) -> bool:
+    """Whether the first row with an id is one of a frame."""
+    ids = ("frame_id", "image_id", "video_id")
+    first = next((row for row in rows if isinstance(row, dict) and any(name in row for name in ids)), {})
+    return "frame_id" in first and ("kind" in first or not ("image_id" in first or "video_id" in first))
+
+
 def _refuse_others(rows: Sequence[Any], label: str, kind: Kind) -> None:
-    """Refuse rows of another kind, and say which command is theirs."""
+    """Refuse rows of another kind, and say how they are checked."""
     first = next((row for row in rows if isinstance(row, dict)), {})
-    if {"frame_id", "kind"} <= first.keys():
-        hint = "rows of frames are checked by `sgeval score ssg_role_values`"
-        raise SgevalError(f"{label}: expected scene graphs, got rows of frames; {hint}")
-    if kind == "image" and "video_id" in first and "image_id" not in first:
-        hint = "--kind video" + (" --format answers" if "answer" in first else "")
-        raise SgevalError(f"{label}: expected graphs of images, got rows of videos; {hint} checks them")
+    for asked, other in (("image", "video"), ("video", "image")):
+        if kind == asked and f"{other}_id" in first and f"{asked}_id" not in first:
+            hint = f"--kind {other}" + (" --format answers" if "answer" in first else "")
+            expected = f"expected graphs of {asked}s (rows with {asked}_id), got rows of {other}s (with {other}_id)"
+            raise SgevalError(f"{label}: {expected}; on the command line {hint} checks them")
+
+
+# --- frames
+
+
+def _check_frames(mine: _File, gold: _File | None, images: Path | None, options: RoleValues, found: Check) -> None:
+    """The faults of frames, and those that the references do not have; the number of those missing is a warning, unless
+    scoring would refuse them. What may stand in a row that could not be read is not called missing, or unknown."""
+    if images is not None:
+        raise SgevalError(f"images: expected none, since frames are compared without, got {shown(str(images))}")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        said = _frames(mine, "predictions", found)
+        known = _frames(gold, "references", found) if gold else None
+        if mine.is_read and not mine.rows:
+            found.note([Fault("expected at least one frame, got none")], mine)
+        elif known is not None and gold is not None and gold.is_read:
+            if known.n_nameless:
+                keys = {row.key for row in known.rows} | known.dropped
+                said.rows = [row for row in said.rows if row.key in keys]
+            _compare_frames(said, known, options, (mine, gold), found)
+    found.warnings += dict.fromkeys(str(each.message) for each in told)
+    found.counts = {"rows": len(mine.rows), "frames": len({row.key for row in said.rows})}
+
+
+def _frames(given: _File, label: str, found: Check) -> Frames:
+    """The sound frames of a file; its faults are noted."""
+    if not given.is_read:
+        return Frames(n_nameless=1)
+    most = given.reading.limits.faults
+    faults: list[Fault] = []
+    for index, row in enumerate(given.rows):
+        if not isinstance(row, (Clean, Unread)) and len(faults) <= most:
+            faults += unfit(row, label, index)
+    places = {fault.place for fault in faults}
+    side = parse_side(given.rows, label, "skip", is_predicted=label == "predictions", most_faults=most)
+    found.note(faults + [fault for fault in side.faults if fault.place not in places], given)
+    lost = {place[0] for place in places if len(place) == 1 or place[1] in ROW_KEYS[:4]}  # whose key cannot be trusted
+    side.rows = [row for row in side.rows if row.index not in lost]
+    side.n_nameless += len(lost)
+    return side
+
+
+def _compare_frames(said: Frames, known: Frames, options: RoleValues, files: tuple[_File, _File], found: Check) -> None:
+    mine, gold = files
+    options = replace(options, missing="zero") if said.n_nameless else options
+    try:
+        try:
+            rows = score_sides(said, known, options).rows.items
+        except InvalidInput as fault:
+            found.note(fault.faults, mine)
+            rows = score_sides(said, known, replace(options, missing="zero", on_invalid="skip")).rows.items
+    except SgevalError as fault:  # references without frames, or without roles
+        found.note([Fault(str(fault), (), str(fault).removeprefix("references: "))], gold)
+        return
+    lacking = [row for row in rows if is_counted(row) and not row.is_predicted]
+    n = sum((row.frame_id, row.kind, row.subject_id, row.object_id) not in said.dropped for row in lacking)
+    if n and options.missing == "zero" and not said.n_nameless:
+        found.warnings.append(f"frames of the references without a prediction, which count as wrong: {n:,}")
+
+
+# --- graphs
 
 
 @dataclass(frozen=True)

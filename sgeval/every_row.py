@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import Fault, SgevalError
+from sgeval.errors import Fault, SgevalError, one_line
 from sgeval.limits import USUAL, Limits
 
 
@@ -54,7 +54,7 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
     Raises `SgevalError` for a file that cannot be read, for one that is a list and no JSON, and for more than the limits
     allow, at once.
     """
-    limits, name = reading.limits, reading.name or str(path)
+    limits, name = reading.limits, reading.name or one_line(str(path))
     try:
         limits.refuse(name, "unpacked" if reading.member else "bytes", path.stat().st_size, "bytes")
         if strict_json.begins_with_bracket(path):
@@ -72,7 +72,7 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
                 limits.refuse(place, "line_bytes", len(line), "bytes")
                 limits.refuse(place, "commas", line.count(b","), "commas")
                 try:
-                    text = strict_json.line_text(line, path, number)
+                    text = strict_json.line_text(line, name, number)
                     row = _parsed(text, place) if text else None
                 except SgevalError as fault:
                     row = Unread(str(fault).removeprefix(f"{place}: "), str(fault))
@@ -88,12 +88,18 @@ def read_every(path: Path, reading: Reading) -> Iterator[Any]:
         raise SgevalError(f"{name}: cannot be read ({fault.strerror})") from None
 
 
-_ODD = re.compile(r"[0-9]{19}|[0-9][eE]|NaN|Infinity")
-"""What a text has that holds such numbers; texts of labels may have it, too."""
+_ODD = (re.compile(r"[-:,\[\s][0-9]{19}"), re.compile(r"[eE](?<=[0-9].)"))
+"""What a text has that holds such numbers, beside their names: nineteen digits before any point, or an exponent. Texts of
+labels may have it, too. Two searches for what is rare take less than half the time of one."""
 
 
 def _parsed(text: str, place: str) -> Any:
-    is_odd = _ODD.search(text) is not None
+    is_odd = any(odd.search(text) for odd in _ODD)
+
+    def constant(word: str) -> float:
+        nonlocal is_odd
+        is_odd = True
+        return float(word)
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = dict(items)
@@ -105,7 +111,7 @@ def _parsed(text: str, place: str) -> Any:
         both.key = strict_json.doubled(items)
         return both
 
-    value = strict_json.load(text, place, pairs, float)
+    value = strict_json.load(text, place, pairs, constant)
     if is_odd:
         return value
     if isinstance(value, list):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_of, shown, steps
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, one_of, shown, steps
 from sgeval.readers.psg import read_psg_file
 from sgeval.records import to_dict
 from sgeval.schemas import Kind
@@ -175,7 +175,9 @@ def o365_paths(path: Path) -> dict[str, str]:
         return {}
     paths = strict_json.read_file(path)
     if not isinstance(paths, dict) or not all(isinstance(entry, str) for entry in paths.values()):
-        raise SgevalError(f"{path}: expected an object from image_id to the picture's path, got {shown(paths)}")
+        raise SgevalError(
+            f"{one_line(str(path))}: expected an object from image_id to the picture's path, got {shown(paths)}"
+        )
     return paths
 
 
@@ -188,7 +190,7 @@ def _coco_file(path: Path, whole: Row) -> list[Any]:
     """Images, annotations and relations, which a COCO file keeps apart, put together by image_id."""
     faults: list[str] = []
     if not _complete(whole, (), COCO_FILE, faults):
-        raise InvalidInput(str(path), faults)
+        raise InvalidInput(one_line(str(path)), faults)
     categories = _names(whole, "categories", faults)
     predicates = _names(whole, "rel_categories", faults)
     rows: dict[Any, Row] = {}
@@ -310,7 +312,7 @@ def _fault(place: Place, message: str) -> Fault:
 
 def _sound(path: Path, rows: list[Row], faults: list[str]) -> list[Any]:
     if faults:
-        raise InvalidInput(str(path), faults)
+        raise InvalidInput(one_line(str(path)), faults)
     return rows
 
 

@@ -2,16 +2,19 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sgeval.errors import SgevalError, shown
+from sgeval.errors import SgevalError, one_line, shown
 
 MAX_FILE_BYTES = 2 * 1024**3
 MAX_LINE_BYTES = 64 * 1024**2
 MAX_DEPTH = 16
 
+_SIMPLE = frozenset((str, int, float, bool, type(None)))
+"""What JSON has beside lists and objects; most values are such, and this is the quick way to tell."""
 _BROKEN_OFF = re.compile(r"[,:]?|-|\.|[eE][+-]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
 """What a text that is cut short may end in, from where a parser no longer understands it."""
 
@@ -71,8 +74,9 @@ def load(
         raise SgevalError(
             f"{place}: expected JSON, got {shown(text, 40)} ({fault.msg}, column {fault.colno}){end}"
         ) from None
-    except ValueError as fault:
-        raise SgevalError(f"{place}: expected JSON, got a number that is too long ({fault})") from None
+    except ValueError:  # the one that is left: Python's guard against numbers that take long to read
+        most = sys.get_int_max_str_digits()
+        raise SgevalError(f"{place}: expected numbers of at most {most:,} digits, got one of more") from None
     if too_deep(value):
         raise SgevalError(f"{place}: expected at most {MAX_DEPTH} levels of nesting, got more")
     if "\\ud" in text or "\\uD" in text:
@@ -95,14 +99,13 @@ def is_cut_short(fault: json.JSONDecodeError) -> bool:
 
 def too_deep(value: Any) -> bool:
     """Whether lists and objects nest deeper than `MAX_DEPTH`. Walks level by level, so it cannot overflow itself."""
-    level = [value]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         level = [
             child
             for parent in level
-            if isinstance(parent, (dict, list))
             for child in (parent.values() if isinstance(parent, dict) else parent)
-            if isinstance(child, (dict, list))
+            if type(child) not in _SIMPLE and isinstance(child, (dict, list))
         ]
         if not level:
             return False
@@ -126,20 +129,21 @@ def parse_rows(text: str, place: str, most: int) -> list[Any]:
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file (a byte order mark is dropped), refused above `MAX_FILE_BYTES`."""
+    place = one_line(str(path))
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
-            raise SgevalError(f"{path}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
+            raise SgevalError(f"{place}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as fault:
-        raise SgevalError(f"{path}: expected UTF-8 text, got byte {fault.start} that is none") from None
+        raise SgevalError(f"{place}: expected UTF-8 text, got byte {fault.start} that is none") from None
     except OSError as fault:
-        raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
+        raise SgevalError(f"{place}: cannot be read ({fault.strerror})") from None
 
 
 def read_file(path: Path) -> Any:
     """One JSON file, whole."""
-    return parse(read_text(path), str(path))
+    return parse(read_text(path), one_line(str(path)))
 
 
 def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
@@ -148,20 +152,21 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
     Lines are read one by one, so a large file needs the memory of its longest line. Errors name file and line; with a
     list for `faults` a line that cannot be read is noted there and left out.
     """
+    place = one_line(str(path))
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
-            raise SgevalError(f"{path}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
+            raise SgevalError(f"{place}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
         if begins_with_bracket(path):
             yield from read_file(path)
             return
         with path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
                 if len(line) > MAX_LINE_BYTES:
-                    raise SgevalError(f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes, got more")
+                    raise SgevalError(f"{place}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes, got more")
                 try:
-                    text = line_text(line, path, number)
-                    value = parse(text, f"{path}, line {number}") if text else None
+                    text = line_text(line, place, number)
+                    value = parse(text, f"{place}, line {number}") if text else None
                 except SgevalError as fault:
                     if faults is None:
                         raise
@@ -170,7 +175,7 @@ def read_rows(path: Path, faults: list[str] | None = None) -> Iterator[Any]:
                 if text:
                     yield value
     except OSError as fault:
-        raise SgevalError(f"{path}: cannot be read ({fault.strerror})") from None
+        raise SgevalError(f"{place}: cannot be read ({fault.strerror})") from None
 
 
 def begins_with_bracket(path: Path) -> bool:
@@ -182,9 +187,9 @@ def begins_with_bracket(path: Path) -> bool:
         return block.lstrip().startswith(b"[")
 
 
-def line_text(line: bytes, path: Path, number: int) -> str:
+def line_text(line: bytes, place: str, number: int) -> str:
     """The text of a line without the blanks around it."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
     except UnicodeDecodeError:
-        raise SgevalError(f"{path}, line {number}: expected UTF-8 text, got bytes that are none") from None
+        raise SgevalError(f"{place}, line {number}: expected UTF-8 text, got bytes that are none") from None

@@ -115,7 +115,8 @@ def _member(path: Path, folder: Path, place: str, limits: Limits) -> str:
 
 def _renamed(text: str, copy: Path, name: str) -> Fault:
     """The text, or the fault, without the place of the copy."""
-    new = text.replace(str(copy), name).replace(f"{copy.parent}/", f"{name.partition(': member')[0]}: member ")
+    whole, folder = one_line(str(copy)), f"{one_line(str(copy.parent))}/"
+    new = text.replace(whole, name).replace(folder, f"{name.partition(': member')[0]}: member ")
     return Fault(new, text.place, text.message) if isinstance(text, Fault) else Fault(new)
 
 

@@ -91,7 +91,7 @@ def parse_graphs(
     for index, row in enumerate(rows):
         if most_faults is not None and len(out.faults) > most_faults:
             message = f"expected at most {most_faults:,} faults, got more; this row and later ones are not looked at"
-            out.faults.append(_worded(label, (index,), message))
+            out.faults.append(worded(label, (index,), message))
             out.n_rows += 1
             break
         out.n_rows += 1
@@ -110,7 +110,7 @@ def parse_graphs(
         doubles = _double(label, key, first, kind) if all(where != (f"{kind}_id",) for where, _ in faults) else []
         if key is not None:
             first.setdefault(key, index)
-        out.faults += [_worded(label, (index, *where), what) for where, what in faults + doubles]
+        out.faults += [worded(label, (index, *where), what) for where, what in faults + doubles]
         is_refused = on_invalid == "error" and bool(faults or doubles)
         rest = None if is_refused or key in kept else _without(plain, faults)
         if rest is None:
@@ -174,7 +174,7 @@ def unfit(row: Any, label: str, index: int) -> list[Fault]:
     """
     maker = _Plain()
     maker.value(row, ())
-    return [_worded(label, (index, *where), what) for where, what in maker.faults]
+    return [worded(label, (index, *where), what) for where, what in maker.faults]
 
 
 @dataclass
@@ -296,7 +296,12 @@ def _graph_faults(plain: Any, known: set[Place]) -> Iterator[Told]:
                 yield ("relations", index, end), expected
 
 
-def _worded(label: str, place: Place, what: str) -> Fault:
+def worded(label: str, place: Place, what: str) -> Fault:
+    """A fault of rows as it is told.
+
+    >>> worded("predictions", (3, "roles", 0), "expected a role {role, value}, got null")
+    'predictions[3].roles[0]: expected a role {role, value}, got null'
+    """
     return Fault(f"{label}{steps(place)}: {what}", place, what)
 
 

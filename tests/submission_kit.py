@@ -45,7 +45,7 @@ LABEL = "expected a text with more than blanks and punctuation"
 FINITE = "expected a finite number, got "
 ONCE = "expected each key once, got the key "
 HALF = "half of a surrogate pair"
-LONG = "a number that is too long"
+LONG = "expected numbers of at most 4,300 digits, got one of more"
 WHOLE = "expected a whole number of 0 or more"
 ID = "expected a non-empty string"
 
@@ -241,7 +241,7 @@ OWN_ZIPS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a pickle that is called JSON": (_of(("p.json", pickle.dumps(ROW))), "expected JSON lines or a JSON list, got a Python"),
     "a zip within": (_nested, "expected JSON lines or a JSON list, got a zip archive"),
     "gzip within": (_of(("p.jsonl", gzip.compress(SOUND))), "expected JSON lines or a JSON list, got a gzip file"),
-    "ten thousand files": (_stored, "more than 1,000 members"),
+    "ten thousand files": (_stored, "expected at most 1,000 members, got more"),
     "a folder at the top": (_of(("top/p.jsonl", SOUND)), 'got it in the folder "top"'),
     "nothing in it": (_of(("p.jsonl", b"")), "expected at least one image, got none"),
     "no JSON in it": (_of(("p.jsonl", b"x")), 'expected JSON, got "x"'),

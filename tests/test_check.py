@@ -285,17 +285,13 @@ def test_every_picture_is_decoded_at_its_annotated_size(case, two_objects):
     assert case.check([row]).faults == case.refusal([row]) != []
 
 
-def test_rows_of_frames_are_no_graphs(tmp_path):
-    file = tmp_path / "frames.jsonl"
-    file.write_text('{"frame_id": "f", "kind": "object", "object_id": 1, "roles": []}\n')
-    with pytest.raises(SgevalError, match=r"expected scene graphs, got rows of frames; .*sgeval score ssg_role_values"):
-        check_file(file)
-
-
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"video_id": "v", "objects": [], "relations": []}, "got rows of videos; --kind video checks them"),
+        (
+            {"video_id": "v", "objects": [], "relations": []},
+            r"got rows of videos \(with video_id\); on the command line --kind video checks them",
+        ),
         ({"video_id": "v", "answer": "{}"}, "--kind video --format answers checks them"),
     ],
 )
@@ -305,3 +301,12 @@ def test_videos_are_checked_as_such(tmp_path, row, words):
     with pytest.raises(SgevalError, match=words):
         check_file(file)
     assert not check_file(file, kind="video", format="answers" if "answer" in row else "sgeval").faults
+
+
+def test_images_are_no_videos(tmp_path):
+    file = tmp_path / "images.jsonl"
+    file.write_text('{"image_id": "a"}')
+    with pytest.raises(
+        SgevalError, match=r"graphs of videos .*, got rows of images .*; on the command line --kind image"
+    ):
+        check_file(file, kind="video")

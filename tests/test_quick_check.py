@@ -8,6 +8,7 @@ from collections import Counter
 import msgspec
 import pytest
 
+from sgeval.check import check_file
 from sgeval.demo import SCENES
 from sgeval.records import to_dict
 from sgeval.schemas import schema, validator
@@ -145,6 +146,31 @@ def test_shipped_files_are_accepted():
     for kind, row in FULL.items():
         [graph] = parse_graphs([row], kind=kind).graphs
         assert is_sound(json.loads(json.dumps(to_dict(graph))), kind)
+
+
+@pytest.mark.parametrize("before", [" ", "", "\t", "\r", "-", " -", " [1, ", " [1,", " [", " [\t"], ids=repr)
+@pytest.mark.parametrize(
+    ("digits", "words"),
+    [
+        (str(2**63), "expected a number that fits 64 bits, got one of 64 bits"),
+        (str(2**63 - 1), ""),
+        ("1e999", "expected a finite number, got "),
+        ("9" * 400 + ".5", "expected a finite number, got "),
+        ("9e999", "expected a finite number, got "),
+        ("1.5E+999", "expected a finite number, got "),
+        ("NaN", "expected a finite number, got NaN"),
+        ("Infinity", "expected a finite number, got "),
+    ],
+    ids=lambda text: text[:22],
+)
+def test_numbers_that_no_file_can_hold_are_seen_in_the_text(tmp_path, before, digits, words):
+    """However they stand there. 2^63 has nineteen digits, as has the largest number of 64 bits, 2^63 - 1."""
+    if digits == "NaN" and "-" in before:
+        return
+    path = tmp_path / "p.jsonl"
+    path.write_text(f'{{"image_id": "a", "extra": {{"x":{before}{digits}{"]" * before.count("[")}}}}}')
+    found = [fault.message for fault in check_file(path).faults]
+    assert len(found) == bool(words) and all(message.startswith(words) for message in found)
 
 
 @pytest.mark.parametrize("value", [{1, 2}, frozenset({1}), b"x", 1j], ids=lambda value: type(value).__name__)

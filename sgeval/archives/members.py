@@ -136,8 +136,9 @@ def _refuse(place: str, name: str, got: str, expected: str = "regular files and 
 class _ZipGuard:
     """The file as `zipfile` sees it. The directory comes in one read, whose entries are counted before they are parsed."""
 
-    def __init__(self, file: IO[bytes], most: int) -> None:
+    def __init__(self, file: IO[bytes], place: str, most: int) -> None:
         self.file = file
+        self.place = place
         self.most = most
         self.size = file.seek(0, io.SEEK_END)
         file.seek(0)
@@ -149,12 +150,12 @@ class _ZipGuard:
         if len(data) > MAX_DIRECTORY_BYTES:
             raise ValueError(f"a directory of more than {MAX_DIRECTORY_BYTES:,} bytes")
         if len(data) > self.most and data.count(ZIP_ENTRY) > self.most:
-            raise ValueError(f"more than {self.most:,} members")
+            raise SgevalError(f"{self.place}: expected at most {self.most:,} members, got more")
         return data
 
 
 def _zip_entries(file: IO[bytes], place: str, most: int) -> zipfile.ZipFile:
-    entries = zipfile.ZipFile(_ZipGuard(file, most))
+    entries = zipfile.ZipFile(_ZipGuard(file, place, most))
     if len(entries.infolist()) > most:
         raise SgevalError(f"{place}: expected at most {most:,} members, got {len(entries.infolist()):,}")
     ordered = sorted(entries.infolist(), key=lambda entry: entry.header_offset)

@@ -1,6 +1,5 @@
 """What is done with a submission inside the child: checked, scored, and compared with the references."""
 
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +10,7 @@ from sgeval.board.results import REPORT, RUN
 from sgeval.board.settings import Limits, Task
 from sgeval.check import check_file
 from sgeval.data.source import read_source
-from sgeval.errors import Fault, InvalidInput
-from sgeval.every_row import Reading, Unread
+from sgeval.errors import Fault
 from sgeval.judges import make_judge
 from sgeval.limits import Limits as FileLimits
 from sgeval.phrases import canonical
@@ -20,11 +18,9 @@ from sgeval.readers.answers import with_own_ids
 from sgeval.records import Graph, Object, VideoGraph
 from sgeval.report import render_report
 from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
-from sgeval.situation.border import parse_side
-from sgeval.situation.scoring import score_sides
 from sgeval.spans import Span
 from sgeval.tiou import SpanSets, overlap
-from sgeval.validation import parse_graphs, unfit
+from sgeval.validation import parse_graphs
 
 MOST_FAULTS = 1_000
 SAME_TIME = 0.9
@@ -79,39 +75,8 @@ def _file_limits(limits: Limits) -> FileLimits:
 
 def _check_frames(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
     """The same for rows of frames."""
-    noted = Reading(_file_limits(limits))
-    rows = read_source(file, noted=noted)
-    faults = noted.faults if rows else [*noted.faults, Fault("expected at least one frame, got none")]
-    for index, row in enumerate(rows):
-        is_read = not isinstance(row, Unread)
-        faults += unfit(row, "predictions", index) if is_read else [Fault(row.text, (index,), row.message)]
-    if faults:
-        return faults, {}, []
-    gold = parse_side(read_source(task.references), "references")
-    found: list[str] = []
-    n_frames = 0
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            parse_side(rows, "predictions", is_predicted=True)
-        except InvalidInput as fault:
-            found += fault.faults
-        said = parse_side(rows, "predictions", "skip", is_predicted=True)  # what can be read, against the references
-        try:
-            n_frames = len(score_sides(said, gold, task.options()).rows.items)
-        except InvalidInput as fault:
-            found += fault.faults
-    counts = {"rows": len(rows), "frames": n_frames}
-    return [_placed(text) for text in found], counts, list(dict.fromkeys(str(each.message) for each in told))
-
-
-def _placed(text: str) -> Fault:
-    """The fault of a text that begins with its place."""
-    found = re.match(r"predictions((?:\[\d+\]|\.[a-z_]+)+): ", text)
-    if isinstance(text, Fault) or found is None:
-        return text if isinstance(text, Fault) else Fault(text)
-    steps = re.findall(r"\[(\d+)\]|\.([a-z_]+)", found[1])
-    return Fault(text, tuple(int(number) if number else name for number, name in steps), text[found.end() :])
+    found = check_file(file, references=task.references, limits=_file_limits(limits), role_values=task.options())
+    return found.faults, found.counts, found.warnings
 
 
 def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:

@@ -100,9 +100,11 @@ def demo(
 @app.command()
 @ends_well
 def validate(
-    file: Annotated[Path, typer.Argument(help="Prediction or annotation file, or a zip of one.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="Graphs, or rows of frames (role values), or a zip of one file.", show_default=False)
+    ],
     references: Annotated[
-        Path | None, typer.Option(help="Annotated graphs: ids and objects are compared with them.")
+        Path | None, typer.Option(help="Annotated graphs or frames: ids and objects are compared with them.")
     ] = None,
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures: each is decoded; presence, size and boxes are checked.")
@@ -112,13 +114,13 @@ def validate(
     ] = "sgeval",
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     split: flags.Split = None,
-    kind: Annotated[str, typer.Option(help="image or video.")] = "image",
+    kind: Annotated[str, typer.Option(help="image or video; of no meaning for frames.")] = "image",
     as_json: Annotated[bool, typer.Option("--json", help="Print every fault as JSON.")] = False,
 ) -> None:
     """List every fault of a file at once: place, what was expected, what is there.
 
     Exit code 2 when there is one. Example: `sgeval validate predictions.jsonl --references gold.jsonl --images photos/`
-    · `sgeval validate videos.jsonl --kind video`
+    · `sgeval validate videos.jsonl --kind video` · `sgeval validate frames.jsonl --references gold.jsonl`
     """
     from sgeval.check import check_file
     from sgeval.cli.show import show_check

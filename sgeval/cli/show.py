@@ -175,7 +175,7 @@ def show_check(found: Check) -> None:
             console.print(f"… and {counted(len(lines) - SHOWN, f'more {label}')}; --json lists them all")
     counts = ", ".join(f"{value:,} {name}" for name, value in found.counts.items())
     verdict = counted(len(found.faults), "fault") if found.faults else "no faults"
-    console.print(f"{escape(str(found.file))}: {verdict}; {counts}")
+    console.print(f"{escape(one_line(str(found.file)))}: {verdict}; {counts}")
 
 
 def show_doctor(found: Report) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import Fault, InvalidInput, Place, SgevalError, shown, steps
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, shown, steps
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -381,7 +381,7 @@ def with_own_ids(graph: VideoGraph, reference: VideoGraph | None) -> VideoGraph:
 def read_answers(path: Path) -> list[VideoGraph]:
     """The graphs of a file of answers, one object a line or a JSON list. Raises `SgevalError`, naming every fault."""
     broken: list[str] = []
-    return graphs_of_answers(strict_json.read_rows(path, broken), str(path), "", broken)
+    return graphs_of_answers(strict_json.read_rows(path, broken), one_line(str(path)), "", broken)
 
 
 def graphs_of_answers(rows: Iterable[Any], name: str, label: str, broken: Sequence[str] = ()) -> list[VideoGraph]:

@@ -169,7 +169,7 @@ def ends_of(prediction: SceneGraph, reference: SceneGraph | None, size: Size, ma
     if reference is not None and matching == "given":
         mine = objects
         objects = {
-            item.id: replace(item, category=mine[item.id].category) if item.id in mine else item
+            item.id: item if (category := _category(mine, item)) == item.category else replace(item, category=category)
             for item in reference.objects
         }
     boxed = [(key, item.bbox) for key, item in objects.items() if item.bbox is not None]
@@ -183,6 +183,11 @@ def ends_of(prediction: SceneGraph, reference: SceneGraph | None, size: Size, ma
         frozenset(key for (key, _), empty in zip(boxed, is_empty.tolist(), strict=True) if empty),
         int(is_cut.sum()),
     )
+
+
+def _category(mine: Mapping[int, Object], item: Object) -> str:
+    """What the prediction calls an object of the reference, else what that calls it."""
+    return mine[item.id].category if item.id in mine else item.category
 
 
 PairOf = Callable[[tuple[int, int]], tuple[int, int] | None]

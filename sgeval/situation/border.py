@@ -8,12 +8,13 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
-from sgeval.errors import InvalidInput, SgevalError, one_line, shown
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, shown
+from sgeval.every_row import Unread
 from sgeval.progress import bar
 from sgeval.records import SceneGraph
 from sgeval.roles import KINDS
 from sgeval.situation.graphs import rows_of_graph
-from sgeval.validation import OnInvalid, parse_graphs
+from sgeval.validation import MOST, OnInvalid, parse_graphs, worded
 
 ROW_KEYS = ("frame_id", "kind", "subject_id", "object_id", "verb", "roles")
 ROLE_KEYS = ("role", "value", "values")
@@ -46,17 +47,26 @@ class Side:
     """Rows and roles left out under `on_invalid="skip"`."""
     dropped: set[Key] = field(default_factory=set)
     """The keys of rows that were left out whole, as far as they have one."""
-    faults: list[str] = field(default_factory=list)
+    n_nameless: int = 0
+    """The rows that were left out whole and have no key, so that nobody knows which frame they are; of graphs all parts that
+    were left out."""
+    faults: list[Fault] = field(default_factory=list)
 
 
 def parse_side(
-    given: Iterable[Any], label: str, on_invalid: OnInvalid = "error", *, is_predicted: bool = False
+    given: Iterable[Any],
+    label: str,
+    on_invalid: OnInvalid = "error",
+    *,
+    is_predicted: bool = False,
+    most_faults: int | None = None,
 ) -> Side:
     """Rows, or scene graphs (rows of the prediction file, records of a reader, rows of a data set), checked.
 
     `is_predicted`: verbs and values may be null. Raises `InvalidInput` with all faults when `on_invalid="error"` and
     there is one; else the smallest faulty part (a role, a row) is left out and counted. Of two rows of one person or
-    object the first stays; a pair may have several verb frames.
+    object the first stays; a pair may have several verb frames. Rows beyond the one that brings more than `most_faults`
+    are not looked at.
     """
     rows = _listed(given, label)
     side = Side()
@@ -64,7 +74,7 @@ def parse_side(
         indexed = _rows_of_graphs(side, rows, label, on_invalid, is_predicted)
     else:
         indexed = enumerate(rows)
-    _add_rows(side, indexed, label, is_predicted)
+    _add_rows(side, indexed, _Check(label, is_predicted), most_faults)
     refuse_doubles(side, label)
     if side.faults and on_invalid == "error":
         raise InvalidInput(label, side.faults)
@@ -95,17 +105,24 @@ def _rows_of_graphs(
             warnings.warn(words, stacklevel=5)
         graphs, positions = parsed.scenes, parsed.positions
         side.n_invalid += parsed.n_invalid
+        side.n_nameless += parsed.n_invalid
+        side.faults += parsed.faults
     for graph, position in zip(graphs, positions, strict=True):
         for row in rows_of_graph(graph, is_predicted=is_predicted):
             yield position, row
 
 
-def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], label: str, is_predicted: bool) -> None:
-    check = _Check(label, is_predicted)
-    for index, plain in bar(rows, label, "row"):
+def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], check: "_Check", most_faults: int | None) -> None:
+    for index, plain in bar(rows, check.label, "row"):
+        if most_faults is not None and len(side.faults) > most_faults:
+            message = f"expected at most {most_faults:,} faults, got more; this row and later ones are not looked at"
+            side.faults.append(worded(check.label, (index,), message))
+            side.n_nameless += 1
+            break
         row = check.row(plain, index)
         if row is None:
             side.n_invalid += 1
+            side.n_nameless += check.key is None
             if check.key is not None:
                 side.dropped.add(check.key)
         else:
@@ -114,7 +131,7 @@ def _add_rows(side: Side, rows: Iterable[tuple[int, Any]], label: str, is_predic
         if check.faults:
             side.faults += check.faults
     for key, count in check.unknown.items():
-        warnings.warn(_unknown_key(label, key, count), stacklevel=5)
+        warnings.warn(_unknown_key(check.label, key, count), stacklevel=5)
 
 
 class _Check:
@@ -127,7 +144,7 @@ class _Check:
         self.unknown: Counter[str] = Counter()
         """Keys that no row has, and how often they stood there."""
         self.index = 0
-        self.faults: list[str] = []
+        self.faults: list[Fault] = []
         self.key: Key | None = None
         self.n_lost = 0
         """Of the last row: its position, its faults, its key if it has one, and how many roles it lost."""
@@ -135,8 +152,11 @@ class _Check:
     def row(self, plain: Any, index: int) -> Row | None:
         """The row, without its faulty roles; nothing where the row itself is at fault."""
         self.index, self.faults, self.key, self.n_lost = index, [], None, 0
+        if isinstance(plain, Unread):
+            self.faults.append(Fault(plain.text, (index,), plain.message))
+            return None
         if not isinstance(plain, Mapping):
-            self.fault("", "a row {frame_id, kind, subject_id, object_id, verb, roles}", plain)
+            self.fault((), "a row {frame_id, kind, subject_id, object_id, verb, roles}", plain)
             return None
         if not plain.keys() <= _ROW_KEYS:
             self.unknown.update(str(key) for key in plain if key not in ROW_KEYS)
@@ -166,13 +186,17 @@ class _Check:
         found: dict[str, tuple[str, ...]] = {}
         known = self.known
         for number, item in enumerate(given):
+            if len(self.faults) >= MOST:
+                self.note((), f"fewer than {MOST:,} faults in a row", f"{MOST:,} or more")
+                self.key = None
+                break
             if type(item) is dict and len(item) == 2:  # the common form, found sound at a glance
                 role, value = item.get("role"), item.get("value")
                 if type(role) is str and type(value) is str and role in known and value in known and role not in found:
                     found[role] = (value,)
                     continue
             before = len(self.faults)
-            where = f".roles[{number}]"
+            where: Place = ("roles", number)
             if not isinstance(item, Mapping):
                 self.fault(where, "a role {role, value}", item)
             else:
@@ -180,14 +204,14 @@ class _Check:
                 name = self.needed(item, "role", "the name of a role", where)
                 if name in found:
                     expected = "each role once (several values of one stand in a list under values)"
-                    self.fault(f"{where}.role", expected, name)
+                    self.fault((*where, "role"), expected, name)
                 values = self.values(item, where)
                 if len(self.faults) == before and name is not None:
                     found[name] = values
             self.n_lost += len(self.faults) > before
         return found
 
-    def values(self, item: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    def values(self, item: Mapping[str, Any], where: Place) -> tuple[str, ...]:
         """The distinct values of a role; none where a prediction gives none."""
         many = as_list(item.get("values"))
         if many is None or (item.get("value") is not None and isinstance(many, (list, tuple)) and not many):
@@ -196,25 +220,25 @@ class _Check:
         if item.get("value") is not None:
             self.fault(where, "value or values, not both", dict(item))
         elif isinstance(many, (str, bytes)) or not isinstance(many, Sequence):
-            self.fault(f"{where}.values", "a list of values", many)
+            self.fault((*where, "values"), "a list of values", many)
         elif not many and not self.is_predicted:
-            self.fault(f"{where}.values", "at least one value", many)
+            self.fault((*where, "values"), "at least one value", many)
         else:
             texts = [(value, self.text(value)) for value in many]
             for number, (value, text) in enumerate(texts):
-                if text is None:
-                    self.fault(f"{where}.values[{number}]", VALUE, value)
+                if text is None and len(self.faults) < MOST:
+                    self.fault((*where, "values", number), VALUE, value)
             return tuple(dict.fromkeys(text for _, text in texts if text is not None))
         return ()
 
-    def needed(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> str | None:
+    def needed(self, plain: Mapping[str, Any], name: str, expected: str, where: Place = ()) -> str | None:
         """The text under a key that has to be there."""
         text = self.text(plain.get(name))
         if text is None:
             self.fault_at(plain, name, expected, where)
         return text
 
-    def optional(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> str | None:
+    def optional(self, plain: Mapping[str, Any], name: str, expected: str, where: Place = ()) -> str | None:
         """The text under a key that may be absent or null."""
         return None if plain.get(name) is None else self.needed(plain, name, f"{expected}, or null", where)
 
@@ -229,14 +253,17 @@ class _Check:
             self.known.add(text)
         return text
 
-    def fault_at(self, plain: Mapping[str, Any], name: str, expected: str, where: str = "") -> None:
+    def fault_at(self, plain: Mapping[str, Any], name: str, expected: str, where: Place = ()) -> None:
         """A fault of what stands, or does not, under a key."""
-        got = shown(plain[name]) if name in plain else "nothing"
-        self.faults.append(f"{self.label}[{self.index}]{where}.{name}: expected {expected}, got {got}")
+        self.note((*where, name), expected, shown(plain[name]) if name in plain else "nothing")
 
-    def fault(self, where: str, expected: str, got: object) -> None:
+    def fault(self, where: Place, expected: str, got: object) -> None:
         """A fault of a whole part."""
-        self.faults.append(f"{self.label}[{self.index}]{where}: expected {expected}, got {shown(got)}")
+        self.note(where, expected, shown(got))
+
+    def note(self, where: Place, expected: str, got: str) -> None:
+        """A fault, what was got in words."""
+        self.faults.append(worded(self.label, (self.index, *where), f"expected {expected}, got {got}"))
 
 
 def as_text(value: object) -> str | None:
@@ -280,7 +307,8 @@ def refuse_doubles(side: Side, label: str) -> None:
     for row in side.rows:
         if row.key in first and row.key[1] != "verb":
             expected = f"each person and object once, got {told(row.key)} again"
-            side.faults.append(f"{label}[{row.index}]: expected {expected} (first in {label}[{first[row.key]}])")
+            message = f"expected {expected} (first in {label}[{first[row.key]}])"
+            side.faults.append(worded(label, (row.index,), message))
             side.n_invalid += 1
         else:
             first.setdefault(row.key, row.index)

@@ -8,6 +8,7 @@ from sgeval.progress import bar
 from sgeval.situation.border import Key, Row, Side, told
 from sgeval.situation.options import Options
 from sgeval.situation.rows import FrameRow, Status
+from sgeval.validation import worded
 
 EMPTY = "has no role in the annotation"
 ONLY_VERB = "has no role in the annotation; its verb alone is scored"
@@ -29,7 +30,8 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
         raise SgevalError("references: expected at least one frame, got none")
     known = {row.key for row in references.rows} | references.dropped
     strange = [row for row in predictions.rows if row.key not in known]
-    faults = [f"predictions[{row.index}]: expected a frame of the references, got {told(row.key)}" for row in strange]
+    of_ours = "expected a frame of the references, got"
+    faults = [worded("predictions", (row.index,), f"{of_ours} {told(row.key)}") for row in strange]
     if options.on_invalid == "skip":
         faults = []
     gold = _limited(references.rows, limit)
@@ -49,7 +51,7 @@ def resolve(references: Side, predictions: Side, options: Options, limit: int | 
         else:
             seen.add(row.key)
             if prediction is None and options.missing == "error" and row.key not in predictions.dropped:
-                faults.append(f"predictions: expected {told(row.key)}, got none")
+                faults.append(worded("predictions", (), f"expected {told(row.key)}, got none"))
             found.append(_compared(row, prediction, index, n_predicted.get(row.key, 0), options.max_values))
     if faults:
         raise InvalidInput("predictions", faults)
