@@ -169,7 +169,8 @@ def submitted(tab, task, file, button, **fields):
 
 def test_a_good_file_is_ranked_and_has_a_page(opened, board, tmp_path):
     file = tmp_path / "mine.jsonl"
-    file.write_bytes((LEADERBOARD / "submissions/situations/attentive.jsonl").read_bytes())
+    data = (LEADERBOARD / "submissions/situations/attentive.jsonl").read_bytes()
+    file.write_bytes(data.replace(b'"carefully"', b'"with care"', 1))  # its frame has another role that is right
     tab = opened("Submit")
     told = submitted(tab, "demo_situations", file, "Validate only")
     assert told == "No faults: 60 rows, 60 frames."
@@ -223,9 +224,11 @@ def test_what_strangers_write_stays_text(opened, board, tmp_path):
     frames = [json.loads(line) for line in (LEADERBOARD / "submissions/situations/guesser.jsonl").open()]
     for frame, text in zip(frames, HOSTILE, strict=False):
         frame["roles"][0]["value"] = text
-    data, named = "\n".join(map(json.dumps, frames)).encode(), HOSTILE[::17]
+    named = HOSTILE[::17]
 
     def submit(at):
+        own = [{**frames[0], "roles": [{"role": "tool", "value": named[at]}]}, *frames[1:]]
+        data = "\n".join(map(json.dumps, own)).encode()
         told = Visitor(board).submit("demo_situations", data, named[at], team=HOSTILE[-17 * at - 1], file=f"{at}.jsonl")
         assert told[0].startswith("Published"), told
         return named[at], told[1].split('"')[1]

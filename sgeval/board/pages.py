@@ -8,11 +8,17 @@ from sgeval.report.page import rendered
 from sgeval.report.text import NOTHING, cut, metric_name
 
 
-def submission_page(entry: Entry, board: Board, found: Standing, results: Results) -> str:
-    """The HTML of an entry's page; its report stands in a frame that runs nothing."""
+def link_to(name: str, words: str) -> str:
+    """A link to the page of an entry's id, which is ours and holds nothing of a stranger's."""
+    return f'<a href="submission/{name}" target="_blank" rel="noopener">{words}</a>'
+
+
+def submission_page(entry: Entry, board: Board, found: Standing, results: Results) -> str | None:
+    """The HTML of an entry's page; its report stands in a frame that runs nothing. `None` while it is in no table."""
     task, about = board.tasks[entry.task], entry.about
     row = found.find(entry.id)
-    assert row is not None
+    if row is None:
+        return None
     number, of = results.team_count(entry)
     facts = [
         ("Team", cut(about.team) or NOTHING),
