@@ -79,11 +79,7 @@ def _limit(memory_mb: int, seconds: int) -> None:
 
     for what, most, more in (
         (resource.RLIMIT_DATA, memory_mb * 1024**2, 0),
-        (
-            resource.RLIMIT_CPU,
-            seconds * PROCESSOR_TIMES,
-            LAST_SECONDS,
-        ),  # SIGXCPU before SIGKILL, which memory ends with
+        (resource.RLIMIT_CPU, seconds * PROCESSOR_TIMES, LAST_SECONDS),  # SIGXCPU first: SIGKILL is told as memory
         (resource.RLIMIT_FSIZE, LARGEST_OUTPUT, 0),
         (resource.RLIMIT_CORE, 0, 0),
     ):
