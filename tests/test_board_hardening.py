@@ -724,7 +724,7 @@ def _ends(number):
     return False
 
 
-def test_a_full_disk_is_told_and_the_file_stays(scorer, tmp_path, monkeypatch):
+def test_a_full_disk_is_told_and_the_file_stays(scorer, tmp_path, monkeypatch, capsys):
     def full(*_):
         raise OSError(28, "No space left on device", "/secret/place")
 
@@ -739,6 +739,7 @@ def test_a_full_disk_is_told_and_the_file_stays(scorer, tmp_path, monkeypatch):
     with pytest.raises(SgevalError, match=f"^{words}$"):
         made.check(made.board.tasks["demo_situations"], file)
     assert file.read_bytes() == GOOD and kept == []
+    assert capsys.readouterr().err.count("/secret/place") == 2  # the keeper's log says where
 
 
 @LINUX
@@ -838,9 +839,13 @@ def test_what_is_wrong_at_the_start_is_one_line(tmp_path, nobody, fault):
 def test_a_board_is_ended_without_a_trace(tmp_path):
     pytest.importorskip("gradio")
     folder = copied(tmp_path / "board")
+    before = started(folder, GRADIO_SERVER_PORT="no")
+    before.communicate(timeout=60)
+    (tmp_path / f"sgeval-board-{before.pid}-x").mkdir()  # of one that was killed
     process = started(folder, GRADIO_SERVER_PORT=str(free_port()))
     assert process.stdout.readline().startswith("The board is at http://127.0.0.1:")
-    assert list(tmp_path.glob("sgeval-board-*"))
+    (work,) = tmp_path.glob("sgeval-board-*")
+    assert work.name.startswith(f"sgeval-board-{process.pid}-")
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0 and said == ""

@@ -131,11 +131,12 @@ class Scorer:
 
 @contextmanager
 def _room() -> Iterator[Path]:
-    """A folder for a moment. Where the disk fails, the visitor is told in one line."""
+    """A folder for a moment. Where the disk fails, the visitor is told in one line, and the log where."""
     try:
         with made_folder() as place:
             yield Path(place)
     except OSError as fault:
+        print(f"sgeval: submission: {one_line(str(fault))}", file=sys.stderr)
         why = fault.strerror or type(fault).__name__
         raise SgevalError(f"submission: cannot be scored or added now ({why}); please try again later") from None
 
