@@ -648,7 +648,7 @@ def test_a_child_is_told_of_no_secret(scorer, tmp_path, monkeypatch):
 def test_a_submission_that_takes_too_much_is_told_so(scorer, tmp_path, monkeypatch, limits, words):
     monkeypatch.setattr(scoring, "GRACE", 0)
     made = scorer(**limits, graphs=10**8)
-    many = zipped(("x.json", b"[" + b'{"a":[]},' * 4_000_000 + b"0]"))
+    many = zipped(("x.json", b"[" + b'{"a":[]},' * 2_000_000 + b"0]"))
     with pytest.raises(SgevalError, match=words) as told:
         made.submit(made.board.tasks["demo_situations"], written(tmp_path, many, "x.zip"), About("greedy"))
     assert "\n" not in str(told.value)
@@ -814,25 +814,53 @@ WRONG = {
 }
 
 
+STARTS = """
+import json, os, sys
+from sgeval.board.server import serve
+here, place = os.getcwd(), os.environ["TMPDIR"]
+for folder, port in json.loads(sys.argv[1]):
+    os.environ |= {"GRADIO_SERVER_PORT": port, "TMPDIR": place}
+    try:
+        serve(folder, folder + "/results")
+    except SystemExit as end:
+        print(end.code, file=sys.stderr)
+    os.chdir(here)
+"""
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """By fault what a start says: all in one process, which loads the package once."""
+    root, taken = tmp_path_factory.mktemp("wrong"), socket.create_server(("127.0.0.1", 0))
+    cases = []
+    for fault in WRONG:
+        folder = copied(root / fault.replace(" ", "_"))
+        results = folder / "results"
+        if fault == "board":
+            (folder / "board.yaml").write_text("title: x\ntasks: [{id: A}]\n", encoding="utf-8")
+        elif fault == "no README":
+            (folder / "README.md").unlink()
+        elif fault == "a README of bytes":
+            (folder / "README.md").write_bytes(b"\xff")
+        elif fault in ("a file", "nowhere"):
+            shutil.rmtree(results)
+            results.write_bytes(b"") if fault == "a file" else results.symlink_to("/proc/nothing")
+        port = {"port": "no", "taken": str(taken.getsockname()[1])}.get(fault) or str(free_port())
+        cases.append((str(folder), port))
+    given = {**os.environ, "PYTHONPATH": str(LEADERBOARD.parents[1]), "TMPDIR": str(root)}
+    command = [sys.executable, "-c", STARTS, json.dumps(cases)]
+    told = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
+    taken.close()
+    lines = told.stderr.splitlines()
+    assert told.stdout == "" and len(lines) == 2 * len(WRONG), told
+    return dict(zip(WRONG, zip(lines[::2], lines[1::2], strict=True), strict=True))
+
+
 @LINUX
 @pytest.mark.parametrize("fault", WRONG)
-def test_what_is_wrong_at_the_start_is_one_line(tmp_path, nobody, fault):
-    folder = copied(tmp_path / "board")
-    results = folder / "results"
-    if fault == "board":
-        (folder / "board.yaml").write_text("title: x\ntasks: [{id: A}]\n", encoding="utf-8")
-    elif fault == "no README":
-        (folder / "README.md").unlink()
-    elif fault == "a README of bytes":
-        (folder / "README.md").write_bytes(b"\xff")
-    elif fault in ("a file", "nowhere"):
-        shutil.rmtree(results)
-        results.write_bytes(b"") if fault == "a file" else results.symlink_to("/proc/nothing")
-    port = {"port": "no", "taken": str(nobody[0])}.get(fault) or str(free_port())
-    process = started(folder, GRADIO_SERVER_PORT=port)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 2 and len(said.splitlines()) == 1 and said.startswith("sgeval: "), said
-    assert WRONG[fault] in said and said.count(WRONG[fault]) == 1
+def test_what_is_wrong_at_the_start_is_one_line(wrong, fault):
+    line, code = wrong[fault]
+    assert line.startswith("sgeval: ") and line.count(WRONG[fault]) == 1 and code == "2"
 
 
 @LINUX
