@@ -1,31 +1,37 @@
 """The leaderboard against those who do not mean well: addresses of public advisories, uploads, and what a scorer may do."""
 
+import asyncio
 import gzip
 import hashlib
 import io
 import json
 import os
 import pickle
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.perf.board_client import ANSWER, FAULTS, LEADERBOARD, LINK, Visitor, copied, free_port, serving
-from sgeval.board import Results, read_board, scoring
-from sgeval.board.guard import KEPT_SECONDS, Guard, names_uploads_alone
+from benchmarks.perf.board_client import ANSWER, FAULTS, FILE, LEADERBOARD, LINK, Visitor, copied, free_port, serving
+from sgeval.board import Results, child, read_board, scoring, server, standing
+from sgeval.board.guard import FULL, KEPT_SECONDS, KEPT_WHEN_FULL, Guard, names_uploads_alone
+from sgeval.board.pages import submission_page
 from sgeval.board.remote import Remote
-from sgeval.board.results import About
+from sgeval.board.results import ENTRY, REPORT, About
 from sgeval.board.scoring import Scorer
-from sgeval.board.space import Visitors
+from sgeval.board.space import Visitors, _stands, _visitor
 from sgeval.errors import SgevalError
 
 GOOD = (LEADERBOARD / "submissions/situations/average.jsonl").read_bytes()
@@ -36,7 +42,13 @@ SECRETS = {
     for name in ("SGEVAL_RESULTS_TOKEN", "HF_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY")
 }
 SMALL = 2_000_000
+OLD, SPOILT = "20251130-120000-0123abcd", "20251130-120000-0123abce"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+
+
+def another(number):
+    """A submission like `GOOD` that says one other thing."""
+    return GOOD.replace(b'"carefully"', f'"in manner {number}"'.encode(), 1)
 
 
 def digest(folder):
@@ -56,8 +68,21 @@ def board(tmp_path_factory):
     for place in (root, folder, folder / "results", root / "tmp"):
         place.mkdir(exist_ok=True)
         (place / "canary.txt").write_text(CANARY, encoding="utf-8")
+    _make_odd_results(folder / "results")
     with serving(folder, root / "log", {**SECRETS, "TMPDIR": str(root / "tmp")}) as served:
         yield served
+
+
+def _make_odd_results(results):
+    """An entry without its page, one of a task that the board no longer has, and one that cannot be read."""
+    bare, old = sorted((results / "demo_situations").iterdir())[:2]
+    (bare / REPORT).unlink()
+    gone = shutil.copytree(old, results / "gone" / OLD)
+    whole = json.loads((gone / ENTRY).read_text(encoding="utf-8"))
+    (gone / ENTRY).write_text(json.dumps({**whole, "id": OLD, "task": "gone"}), encoding="utf-8")
+    spoilt = results / "demo_situations" / SPOILT
+    spoilt.mkdir()
+    (spoilt / ENTRY).write_text("[]", encoding="utf-8")
 
 
 @pytest.fixture
@@ -218,6 +243,45 @@ def test_pages_of_odd_addresses_are_the_boards_own(board):
     assert b"default-src 'none'" in raw(board.port, "GET /submission/20261130-120000-a9b8854b")
 
 
+def test_pages_of_odd_results(board):
+    bare = sorted((board.folder / "results/demo_situations").glob("2026*"))[0]
+    assert not (bare / REPORT).exists()
+    assert raw(board.port, f"GET /submission/{bare.name}").startswith(b"HTTP/1.1 200")
+    for target in (f"{bare.name}/report", OLD, SPOILT):
+        found = raw(board.port, f"GET /submission/{target}")
+        assert found.startswith(b"HTTP/1.1 404") and b"No such submission." in found
+    told = [line for line in board.log.read_text(encoding="utf-8").splitlines() if SPOILT in line]
+    assert len(told) == 1 and told[0].startswith("sgeval: ")
+
+
+def test_an_entry_that_is_in_no_table_yet_has_no_page():
+    found = read_board(LEADERBOARD)
+    results = Results(LEADERBOARD / "results", found.tasks)
+    first, *others = results.entries("demo_videos")
+    place = standing(found.tasks["demo_videos"], others)
+    assert submission_page(first, found, place, results) is None
+    assert others[0].about.system in submission_page(others[0], found, place, results)
+
+
+def test_where_an_entry_stands_has_no_stray_blank():
+    task = read_board(LEADERBOARD).tasks["demo_videos"]
+    row = standing(task, Results(LEADERBOARD / "results", read_board(LEADERBOARD).tasks).entries("demo_videos")).ranked[
+        0
+    ]
+    row = replace(row, score=100.0, rank=1, interval="[90.00, 100.00]")
+    assert _stands(row, 3) == "with 100.00 [90.00, 100.00], rank 1 of 3"
+    assert _stands(replace(row, interval=""), 3) == "with 100.00, rank 1 of 3"
+
+
+def test_tables_do_not_wait_for_the_network():
+    calls = []
+    tables = SimpleNamespace(renew=lambda task: calls.append(("renew", task)))
+    remote = SimpleNamespace(keep=lambda folder: calls.append(("keep", folder.name)))
+    server._after_adding(tables, remote)(Path("results/videos/1"))
+    server._after_adding(tables, None)(Path("results/videos/2"))
+    assert calls == [("renew", "videos"), ("keep", "1"), ("renew", "videos")]
+
+
 @LINUX
 def test_no_secret_is_left_in_the_server(board):
     environment = Path(f"/proc/{board.process.pid}/environ")
@@ -317,7 +381,7 @@ def test_an_upload_that_is_no_submission_is_answered_with_a_line(board, told, na
     if UPLOADS[name][0].endswith((".jsonl", ".json", ".zip")):
         words = [answer[ANSWER], *(cell for row in answer[FAULTS]["data"] for cell in row)]
         assert answer[LINK] == "" and all(is_one_line(each, board) for each in words if each), words
-        assert not path.exists()
+        assert path.exists()  # others may have sent the same
     else:
         assert "Invalid file type. Please upload" in answer
     assert after == before and not Path("/tmp/CANARY-was-here").exists()
@@ -360,15 +424,61 @@ def test_the_folder_of_uploads_is_swept_and_has_an_end(tmp_path):
     for number in range(19):
         (tmp_path / f"{number:x}").mkdir()
         (tmp_path / f"{number:x}" / "x.json").write_bytes(bytes(100))
-    assert guard._has_room()
-    (tmp_path / "f").mkdir(exist_ok=True)
-    (tmp_path / "f" / "y.json").write_bytes(bytes(100))
-    assert not guard._has_room()
+    assert guard._has_room(100) and not guard._has_room(101)  # of 20 × 100
+    (tmp_path / "f" / "y.json").write_bytes(bytes(90))
+    assert guard._has_room(10) and not guard._has_room(11)
     for path in (tmp_path / "0", tmp_path / "1"):
         os.utime(path, (time.time() - KEPT_SECONDS - 60,) * 2)
     (tmp_path / "tmp0").write_bytes(b"of an upload that was cut")
-    guard._sweep()
-    assert guard._has_room() and not (tmp_path / "0").exists() and not (tmp_path / "tmp0").exists()
+    guard._sweep(KEPT_SECONDS)
+    assert guard._has_room(210) and not (tmp_path / "0").exists() and not (tmp_path / "tmp0").exists()
+
+
+def send(guard, path, body, announced=None):
+    """What a guard answers to a POST; without an announcement it comes in chunks."""
+    said, headers = [], [(b"host", b"a")]
+    if announced is not None:
+        headers.append((b"content-length", str(announced).encode()))
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def note(message):
+        said.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    asyncio.run(guard(scope, receive, note))
+    return said[0]["status"], said[1]["body"]
+
+
+async def fine(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_an_upload_takes_the_room_that_it_announces(tmp_path):
+    guard = Guard(fine, 1_000_000, tmp_path)
+    guard._uploading, guard._reserved = 21, 21 * 1_000  # small ones that are under way
+    assert send(guard, "/gradio_api/upload", b"1", 1)[0] == 200
+    guard._reserved = 19_500_000  # of 20,000,000
+    assert send(guard, "/gradio_api/upload", b"1", 500_000)[0] == 200
+    status, body = send(guard, "/gradio_api/upload", b"1", 500_001)
+    assert status == 503 and json.loads(body) == {"detail": FULL}
+    assert send(guard, "/gradio_api/upload", b"1")[0] == 503  # of which nobody said how much it is
+    assert (guard._uploading, guard._reserved) == (21, 19_500_000)
+
+
+def test_an_upload_that_is_named_stays(tmp_path):
+    guard = Guard(fine, 100, tmp_path)
+    old = time.time() - KEPT_WHEN_FULL - 60
+    for name in ("0a", "0b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.json").write_bytes(bytes(1_000))
+        os.utime(tmp_path / name, (old, old))
+    event = {"data": [{"path": str(tmp_path / "0a/x.json")}, {"path": str(tmp_path / "0c/x.json")}]}
+    assert send(guard, "/gradio_api/queue/join", json.dumps(event).encode(), 100)[0] == 200
+    assert send(guard, "/gradio_api/upload", b"1", 1)[0] == 200  # room is short: what nobody named goes
+    assert [path.name for path in tmp_path.iterdir()] == ["0a"]
 
 
 def test_a_body_names_uploads_alone(tmp_path):
@@ -383,11 +493,17 @@ def test_a_body_names_uploads_alone(tmp_path):
 # submitting
 
 
-def test_a_submission_that_is_there_is_not_added_again(board):
-    first = Visitor(board).submit("demo_situations", GOOD, "twice")
-    assert first[ANSWER].startswith("Published with ") and first[LINK].startswith('<a href="submission/')
-    second = Visitor(board).submit("demo_situations", GOOD, "twice")
-    assert '"twice": is on the board already' in second[ANSWER] and second[LINK] == ""
+def test_the_same_file_of_several_at_once_is_added_once_and_lost_to_none(board):
+    def submit(visitor):
+        return visitor.submit("demo_situations", another(1), "twice", file="same.jsonl")
+
+    with ThreadPoolExecutor(6) as pool:
+        told = list(pool.map(submit, [Visitor(board) for _ in range(6)]))
+    (first,) = [each for each in told if each[ANSWER].startswith("Published with ")]
+    assert first[LINK].startswith('<a href="submission/') and first[FILE] is None
+    others = [each for each in told if each is not first]
+    assert all("on the board already" in each[ANSWER] and each[LINK] == "" for each in others), others
+    assert raw(board.port, f"GET /{first[LINK].split(chr(34))[1]}").startswith(b"HTTP/1.1 200")
 
 
 def test_a_visitor_has_so_many_an_hour(board):
@@ -396,6 +512,24 @@ def test_a_visitor_has_so_many_an_hour(board):
     told = [visitor.submit_uploaded("demo_relations", path, None)[ANSWER] for _ in range(3)]
     assert told[0] == told[1] != told[2] and "expected at most 2 in an hour" in told[2]
     assert Visitor(board).submit_uploaded("demo_relations", path, None)[ANSWER] == told[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "space", "name"),
+    [
+        ([b"6.6.6.6"], "", "1.2.3.4"),  # no proxy: whoever writes the header may write anything
+        ([b"6.6.6.6, 7.7.7.7"], "me/board", "7.7.7.7"),
+        ([b"6.6.6.6", b"7.7.7.7, 8.8.8.8"], "me/board", "8.8.8.8"),
+        ([], "me/board", "1.2.3.4"),
+    ],
+)
+def test_who_a_visitor_is(monkeypatch, lines, space, name):
+    gradio = pytest.importorskip("gradio")
+    fastapi = pytest.importorskip("fastapi")
+    monkeypatch.setenv("SPACE_ID", space)
+    headers = [(b"x-forwarded-for", line) for line in lines]
+    scope = {"type": "http", "headers": headers, "client": ("1.2.3.4", 5)}
+    assert _visitor(gradio.Request(fastapi.Request(scope))) == name
 
 
 def test_visitors_are_forgotten_after_an_hour():
@@ -421,7 +555,8 @@ def scorer(tmp_path):
         folder = copied(tmp_path / "board")
         with (folder / "board.yaml").open("a", encoding="utf-8") as file:
             file.write(f"limits: {json.dumps(limits)}\n")
-        return Scorer(read_board(folder), Results(tmp_path / "results"), keep)
+        board = read_board(folder)
+        return Scorer(board, Results(tmp_path / "results", board.tasks), keep)
 
     return make
 
@@ -434,7 +569,8 @@ def written(folder, data, name="x.jsonl"):
 
 
 PROBE = """
-import json, os, socket, subprocess, sys
+import json, os, resource, socket, subprocess, sys
+os.symlink("/proc", "odd")
 from sgeval.board import child
 child._limit(2000, 60)
 def tried(do):
@@ -457,18 +593,28 @@ found = {
     "spawn": tried(lambda: os.posix_spawn("/bin/true", ["true"], {})),
     "parent": tried(lambda: open(f"/proc/{os.getppid()}/environ")),
     "itself": tried(lambda: open("/proc/self/../self/environ")),
+    "two slashes": tried(lambda: open("//proc/self/environ")),
+    "bytes": tried(lambda: open(b"//proc/self/environ")),
+    "a link": tried(lambda: open("odd/self/environ")),
+    "the folder": tried(lambda: os.open("/proc", os.O_RDONLY)),
     "big": tried(lambda: bytearray(3_000_000_000)),
 }
+found["status"] = tried(lambda: open("/proc/self/status"))
+found["seconds"] = resource.getrlimit(resource.RLIMIT_CPU)
 print(json.dumps(found))
 """
 
 
 @LINUX
-def test_a_child_reaches_nothing(nobody):
+def test_a_child_reaches_nothing(nobody, tmp_path):
     port, came = nobody
-    told = subprocess.run([sys.executable, "-c", PROBE, str(port)], capture_output=True, timeout=60)
+    given = {**os.environ, "PYTHONPATH": str(LEADERBOARD.parents[1])}
+    command = [sys.executable, "-c", PROBE, str(port)]
+    told = subprocess.run(command, capture_output=True, timeout=60, cwd=tmp_path, env=given)
     found = json.loads(told.stdout.splitlines()[-1])
-    assert found.pop("big") == "MemoryError"
+    assert found.pop("big") == "MemoryError" and found.pop("status") == "done"
+    soft, hard = found.pop("seconds")
+    assert soft < hard  # else the signal is that of too much memory
     assert set(found.values()) == {"refused"}, (found, told.stderr)
     assert came == []
 
@@ -506,7 +652,7 @@ def test_a_child_is_told_of_no_secret(scorer, tmp_path, monkeypatch):
 def test_a_submission_that_takes_too_much_is_told_so(scorer, tmp_path, monkeypatch, limits, words):
     monkeypatch.setattr(scoring, "GRACE", 0)
     made = scorer(**limits, graphs=10**8)
-    many = zipped(("x.json", b"[" + b'{"a":[]},' * 4_000_000 + b"0]"))
+    many = zipped(("x.json", b"[" + b'{"a":[]},' * 2_000_000 + b"0]"))
     with pytest.raises(SgevalError, match=words) as told:
         made.submit(made.board.tasks["demo_situations"], written(tmp_path, many, "x.zip"), About("greedy"))
     assert "\n" not in str(told.value)
@@ -529,17 +675,95 @@ def test_all_processes_of_a_child_end_with_it(tmp_path, end):
     assert mark.read_text() == said
 
 
-def test_a_child_that_dies_adds_nothing(scorer, tmp_path, monkeypatch):
-    real = scoring._finished
-
-    def killed(command, *more):
-        return real([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], *more)
-
-    monkeypatch.setattr(scoring, "_finished", killed)
+@LINUX
+@pytest.mark.parametrize(
+    "number, words",
+    [
+        (signal.SIGKILL, "expected to be scored, needed more than 4,000 MB"),
+        (getattr(signal, "SIGXCPU", 0), "expected to be scored in 1200 s of processor time, took longer"),  # 4 × 300
+        (signal.SIGSEGV, "expected to be scored, the scorer stopped"),
+    ],
+)
+def test_a_child_that_dies_adds_nothing(scorer, tmp_path, monkeypatch, number, words):
+    monkeypatch.setattr(scoring, "_finished", lambda *_: (-number, ""))
     made = scorer()
-    with pytest.raises(SgevalError, match="expected to be scored, needed more than"):
+    with pytest.raises(SgevalError, match=words):
         made.submit(made.board.tasks["demo_situations"], written(tmp_path, GOOD), About("dead"))
     assert not (tmp_path / "results").exists()
+
+
+@LINUX
+def test_a_child_without_its_parent_ends_at_once(tmp_path):
+    command = [sys.executable, child.__file__, str(tmp_path / "job.json"), str(os.getpid() + 1)]
+    told = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (told.returncode, told.stdout, told.stderr) == (child.ORPHANED, b"", b"")
+
+
+@LINUX
+def test_a_child_ends_with_its_parent_from_the_start(tmp_path):
+    os.mkfifo(job := tmp_path / "job.json")  # it waits for its job for ever
+    code = (
+        "import os, subprocess, sys, time; from pathlib import Path\n"
+        f"made = subprocess.Popen([sys.executable, {child.__file__!r}, {str(job)!r}, str(os.getpid())])\n"
+        "print(made.pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        number = int(parent.stdout.readline())
+        with job.open("wb"):  # opens once the child reads
+            parent.kill()
+            parent.wait()
+            assert _ends(number)
+
+
+def _ends(number):
+    """Whether a process ends within some seconds."""
+    place = Path(f"/proc/{number}/stat")
+    for _ in range(200):
+        with suppress(OSError):
+            if place.read_text().rpartition(")")[2].split()[0] != "Z":
+                time.sleep(0.05)
+                continue
+        return True
+    os.kill(number, signal.SIGKILL)
+    return False
+
+
+def test_a_full_disk_is_told_and_the_file_stays(scorer, tmp_path, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(28, "No space left on device", "/secret/place")
+
+    kept = []
+    made = scorer(kept.append)
+    file = written(tmp_path, GOOD)
+    monkeypatch.setattr(Results, "add", full)
+    words = r"submission: cannot be scored or added now \(No space left on device\); please try again later"
+    with pytest.raises(SgevalError, match=f"^{words}$"):
+        made.submit(made.board.tasks["demo_situations"], file, About("full"))
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(SgevalError, match=f"^{words}$"):
+        made.check(made.board.tasks["demo_situations"], file)
+    assert file.read_bytes() == GOOD and kept == []
+    assert capsys.readouterr().err.count("/secret/place") == 2  # the keeper's log says where
+
+
+@LINUX
+def test_folders_of_processes_that_were_killed_are_swept(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    with scoring.made_folder() as mine:
+        kept = [
+            Path(mine).name,
+            "sgeval-board-x-1",
+            "sgeval-board-1-x",
+            "sgeval-boards",
+            "sgeval-board-99999999999999999999-x",
+        ]
+        for name in (f"sgeval-board-{dead.pid}-x", *kept[1:]):
+            (tmp_path / name / "work").mkdir(parents=True)
+        (tmp_path / f"sgeval-board-{dead.pid}-link").symlink_to(tmp_path / kept[1])
+        scoring.sweep_folders()
+        assert {*kept, f"sgeval-board-{dead.pid}-link"} == {path.name for path in tmp_path.iterdir()}
 
 
 # results elsewhere
@@ -565,10 +789,10 @@ def test_an_entry_that_cannot_be_uploaded_stays_and_is_tried_again(scorer, tmp_p
     said, hub = [], Hub(1)
     made = scorer(Remote("org/results", hub, said.append).keep)
     task = made.board.tasks["demo_situations"]
-    first = made.submit(task, written(tmp_path, GOOD), About("first")).entry
+    first = made.submit(task, written(tmp_path, another(1)), About("first")).entry
     assert hub.there == [] and len(said) == 1 and "\n" not in said[0] and "not uploaded to org/results yet" in said[0]
-    assert [each.id for each in Results(tmp_path / "results").entries(task.id)] == [first.id]
-    second = made.submit(task, written(tmp_path, GOOD), About("second")).entry
+    assert [each.id for each in Results(tmp_path / "results", {task.id: task}).entries(task.id)] == [first.id]
+    second = made.submit(task, written(tmp_path, another(2)), About("second")).entry
     assert {f"{task.id}/{each.id}/entry.json" for each in (first, second)} <= {*hub.there}
 
 
@@ -583,28 +807,77 @@ def started(folder, **environment):
     return subprocess.Popen(command, cwd=folder, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-@pytest.mark.parametrize("fault", ["port", "taken", "board"])
-def test_what_is_wrong_at_the_start_is_one_line(tmp_path, nobody, fault):
-    pytest.importorskip("gradio")
-    folder = copied(tmp_path / "board")
-    if fault == "board":
-        (folder / "board.yaml").write_text("title: x\ntasks: [{id: A}]\n", encoding="utf-8")
-    port = {"port": "no", "taken": str(nobody[0]), "board": str(free_port())}[fault]
-    process = started(folder, GRADIO_SERVER_PORT=port)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 2 and len(said.splitlines()) == 1 and said.startswith("sgeval: "), said
-    assert {"port": "expected a port", "taken": "cannot be listened on", "board": "board/board.yaml: tasks[0]"}[
-        fault
-    ] in said
+WRONG = {
+    "port": "expected a port",
+    "taken": "cannot be listened on (Address already in use); GRADIO_SERVER_PORT chooses",
+    "board": "board/board.yaml: tasks[0]",
+    "no README": "README.md: expected the about page, found none",
+    "a README of bytes": "README.md: expected UTF-8 text",
+    "a file": "results: expected a folder of results that can be written, found a file",
+    "nowhere": "expected a folder of results that can be written, got: ",
+}
+
+
+STARTS = """
+import json, os, sys
+from sgeval.board.server import serve
+here, place = os.getcwd(), os.environ["TMPDIR"]
+for folder, port in json.loads(sys.argv[1]):
+    os.environ |= {"GRADIO_SERVER_PORT": port, "TMPDIR": place}
+    try:
+        serve(folder, folder + "/results")
+    except SystemExit as end:
+        print(end.code, file=sys.stderr)
+    os.chdir(here)
+"""
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """By fault what a start says: all in one process, which loads the package once."""
+    root, taken = tmp_path_factory.mktemp("wrong"), socket.create_server(("127.0.0.1", 0))
+    cases = []
+    for fault in WRONG:
+        folder = copied(root / fault.replace(" ", "_"))
+        results = folder / "results"
+        if fault == "board":
+            (folder / "board.yaml").write_text("title: x\ntasks: [{id: A}]\n", encoding="utf-8")
+        elif fault == "no README":
+            (folder / "README.md").unlink()
+        elif fault == "a README of bytes":
+            (folder / "README.md").write_bytes(b"\xff")
+        elif fault in ("a file", "nowhere"):
+            shutil.rmtree(results)
+            results.write_bytes(b"") if fault == "a file" else results.symlink_to("/proc/nothing")
+        port = {"port": "no", "taken": str(taken.getsockname()[1])}.get(fault) or str(free_port())
+        cases.append((str(folder), port))
+    given = {**os.environ, "PYTHONPATH": str(LEADERBOARD.parents[1]), "TMPDIR": str(root)}
+    command = [sys.executable, "-c", STARTS, json.dumps(cases)]
+    told = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
+    taken.close()
+    lines = told.stderr.splitlines()
+    assert told.stdout == "" and len(lines) == 2 * len(WRONG), told
+    return dict(zip(WRONG, zip(lines[::2], lines[1::2], strict=True), strict=True))
+
+
+@LINUX
+@pytest.mark.parametrize("fault", WRONG)
+def test_what_is_wrong_at_the_start_is_one_line(wrong, fault):
+    line, code = wrong[fault]
+    assert line.startswith("sgeval: ") and line.count(WRONG[fault]) == 1 and code == "2"
 
 
 @LINUX
 def test_a_board_is_ended_without_a_trace(tmp_path):
     pytest.importorskip("gradio")
     folder = copied(tmp_path / "board")
+    before = started(folder, GRADIO_SERVER_PORT="no")
+    before.communicate(timeout=60)
+    (tmp_path / f"sgeval-board-{before.pid}-x").mkdir()  # of one that was killed
     process = started(folder, GRADIO_SERVER_PORT=str(free_port()))
     assert process.stdout.readline().startswith("The board is at http://127.0.0.1:")
-    assert list(tmp_path.glob("sgeval-board-*"))
+    (work,) = tmp_path.glob("sgeval-board-*")
+    assert work.name.startswith(f"sgeval-board-{process.pid}-")
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0 and said == ""

@@ -94,7 +94,7 @@ def select(tab, label, choice):
 @pytest.mark.parametrize("name", TABS)
 def test_a_table_is_what_compare_says(opened, board, name):
     tab, task = opened(name), read_board(board.folder).tasks[name]
-    entries = Results(LEADERBOARD / "results").entries(name)
+    entries = Results(LEADERBOARD / "results", read_board(LEADERBOARD).tasks).entries(name)
     ranked = [entry for entry in entries if not entry.differs and not entry.repeats_references]
     runs = [read_run(LEADERBOARD / "results" / name / entry.id / "run") for entry in ranked]
     found = compare(runs, (task.key,))
@@ -169,7 +169,8 @@ def submitted(tab, task, file, button, **fields):
 
 def test_a_good_file_is_ranked_and_has_a_page(opened, board, tmp_path):
     file = tmp_path / "mine.jsonl"
-    file.write_bytes((LEADERBOARD / "submissions/situations/attentive.jsonl").read_bytes())
+    data = (LEADERBOARD / "submissions/situations/attentive.jsonl").read_bytes()
+    file.write_bytes(data.replace(b'"carefully"', b'"with care"', 1))  # its frame has another role that is right
     tab = opened("Submit")
     told = submitted(tab, "demo_situations", file, "Validate only")
     assert told == "No faults: 60 rows, 60 frames."
@@ -223,9 +224,11 @@ def test_what_strangers_write_stays_text(opened, board, tmp_path):
     frames = [json.loads(line) for line in (LEADERBOARD / "submissions/situations/guesser.jsonl").open()]
     for frame, text in zip(frames, HOSTILE, strict=False):
         frame["roles"][0]["value"] = text
-    data, named = "\n".join(map(json.dumps, frames)).encode(), HOSTILE[::17]
+    named = HOSTILE[::17]
 
     def submit(at):
+        own = [{**frames[0], "roles": [{"role": "tool", "value": named[at]}]}, *frames[1:]]
+        data = "\n".join(map(json.dumps, own)).encode()
         told = Visitor(board).submit("demo_situations", data, named[at], team=HOSTILE[-17 * at - 1], file=f"{at}.jsonl")
         assert told[0].startswith("Published"), told
         return named[at], told[1].split('"')[1]
@@ -255,6 +258,6 @@ def test_pages_fit_and_can_be_read(opened, board, width, dark):
     assert tab.run(fits)
     shade = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).every(each => each %s 128)"
     tab.wait(shade % ("<" if dark else ">"))
-    entry = Results(LEADERBOARD / "results").entries("demo_videos")[-1]
+    entry = Results(LEADERBOARD / "results", read_board(LEADERBOARD).tasks).entries("demo_videos")[-1]
     tab.open(f"{board.url}/submission/{entry.id}")
     assert tab.run(fits) and tab.run(shade % ("<" if dark else ">"))

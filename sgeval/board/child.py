@@ -1,7 +1,8 @@
-"""The process that reads one submission: `python -m sgeval.board.child JOB`.
+"""The process that reads one submission: `python child.py JOB PARENT`, where PARENT is the process that started it.
 
-It limits itself before it looks at the file: memory, processor time, size of what it writes, no sockets, no programs, no
-look into other processes; and it ends with the process that started it. The answer is `answer.json`: `refused` (one line),
+It ends with that process, from its first line on: started as a file, it imports nothing of sgeval before. It limits itself
+before it looks at the submission: memory, processor time, size of what it writes, no sockets, no programs, no look into
+other processes. The answer is `answer.json`: `refused` (one line),
 or faults, counts and warnings; and, where it scored, how much of the references the submission repeats, with a run folder
 beside it.
 """
@@ -29,14 +30,21 @@ FORBIDDEN = (
     "os.startfile",
 )
 PROCESSES = "/proc/"
+ORPHANED = 3
+"""The exit code of a process whose parent is gone."""
 ALLOWED_THERE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/self/status", "/proc/self/maps")
 """What libraries look up about the machine and themselves."""
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 LARGEST_OUTPUT = 512 * 1024**2
+PROCESSOR_TIMES = 4
+"""Processor time by wall time that is allowed."""
+LAST_SECONDS = 5
+"""Of processor time between the signal that says it is used up and the one that kills."""
 
 
 def main() -> None:
     """Do the job and write the answer."""
+    _end_with(int(sys.argv[2]))
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     from sgeval.board.settings import read_board
 
@@ -57,19 +65,25 @@ def main() -> None:
         json.dump(answer, file)
 
 
+def _end_with(parent: int) -> None:
+    """End when the parent does, and at once where it has ended."""
+    with suppress(AttributeError, OSError):  # another system
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        raise SystemExit(ORPHANED)
+
+
 def _limit(memory_mb: int, seconds: int) -> None:
     """Take from this process what reading and scoring a file does not need."""
     import resource
 
-    with suppress(AttributeError, OSError):  # another system
-        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
-    for what, most in (
-        (resource.RLIMIT_DATA, memory_mb * 1024**2),
-        (resource.RLIMIT_CPU, seconds * 4),
-        (resource.RLIMIT_FSIZE, LARGEST_OUTPUT),
-        (resource.RLIMIT_CORE, 0),
+    for what, most, more in (
+        (resource.RLIMIT_DATA, memory_mb * 1024**2, 0),
+        (resource.RLIMIT_CPU, seconds * PROCESSOR_TIMES, LAST_SECONDS),  # SIGXCPU first: SIGKILL is told as memory
+        (resource.RLIMIT_FSIZE, LARGEST_OUTPUT, 0),
+        (resource.RLIMIT_CORE, 0, 0),
     ):
-        resource.setrlimit(what, (most, most))
+        resource.setrlimit(what, (most, most + more))
     sys.addaudithook(_refuse)
 
 
@@ -79,11 +93,15 @@ def _refuse(event: str, given: Any) -> None:
 
 
 def _is_of_process(path: Any) -> bool:
-    if not isinstance(path, (str, bytes)):
+    """Whether a path leads to what the system tells of processes, however it is written."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
         return False
-    whole = os.path.normpath(Path.cwd() / os.fsdecode(path))
-    return whole.startswith(PROCESSES) and whole not in ALLOWED_THERE
+    named = os.path.normpath(Path.cwd() / os.fsdecode(path)).lstrip("/")  # two slashes at the start would stay
+    if f"/{named}" in ALLOWED_THERE:
+        return False
+    return any(f"{whole}/".startswith(PROCESSES) for whole in (f"/{named}", os.path.realpath(f"/{named}")))
 
 
 if __name__ == "__main__":
+    sys.path.pop(0)  # the folder of this file, whose names are no top-level modules
     main()

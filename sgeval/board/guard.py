@@ -5,11 +5,13 @@ is not on this list is not there, a file that an event names has to be an upload
 
 What it does not promise: it limits sizes and what lies in the folder of uploads, not how many connections a visitor opens or
 how slowly one sends; that is for the proxy before it. Uploads of the last minutes can fill their folder, and then others have
-to wait. Whoever uploads is told the path of the upload on this machine, for that is how Gradio names it. What passes is
+to wait. No upload goes because it was scored: Gradio lays files of the same name and content in one place, where others may
+still want it. Whoever uploads is told the path of the upload on this machine, for that is how Gradio names it. What passes is
 Gradio's to handle: a fault of its queue or of its parser of forms is not caught here.
 """
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -38,12 +40,17 @@ SMALL_BODY = 1_000_000
 ENVELOPE = 100_000
 """Bytes of an upload beside its file."""
 KEPT_SECONDS = 1_800
-"""How long an upload lies there when nobody submits it."""
+"""How long an upload lies there after it was last named."""
+KEPT_WHEN_FULL = 300
+"""The same where room is short."""
 MOST_UPLOADS = 20
 """Uploads of full size that may lie there at once."""
+MOST_FILES = 1_000
+"""Uploads of any size."""
 QUERY = re.compile(r"[A-Za-z0-9_=&%.+:/?-]{0,2000}")
 HOST = re.compile(rb"[A-Za-z0-9.:_-]{1,255}|\[[0-9a-fA-F:]{2,45}\](?::[0-9]{1,5})?")
 BUSY = "The board is busy; please come again in some minutes"
+FULL = "Files of others take all the room for uploads; please come again in some minutes"
 HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 
 
@@ -52,7 +59,7 @@ class Guard:
 
     def __init__(self, app: Any, upload_bytes: int, uploads: Path) -> None:
         self.app, self.upload_bytes, self.uploads = app, upload_bytes, uploads
-        self._uploading = 0
+        self._uploading, self._reserved = 0, 0
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Hand on what is allowed; answer the rest with 404, 413 for a body that is too large, or 503 where uploads take
@@ -64,13 +71,15 @@ class Guard:
             await _refuse(scope, send, 404)
             return
         most = self.upload_bytes + ENVELOPE if scope["path"] == UPLOAD else SMALL_BODY
-        length = dict(scope["headers"]).get(b"content-length", b"0")
+        headers = dict(scope["headers"])
+        length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > most:
             await _refuse(scope, send, 413)
             return
         scope = {**scope, "headers": [pair for pair in scope["headers"] if not pair[0].startswith(b"x-gradio-")]}
         if scope["path"] == UPLOAD:
-            await self._upload(scope, receive, send, most)
+            is_told = b"content-length" in headers and b"transfer-encoding" not in headers
+            await self._upload(scope, receive, send, most, int(length) if is_told else most)
         elif scope["method"] == "POST":
             await self._event(scope, receive, send, most)
         else:
@@ -84,11 +93,13 @@ class Guard:
             if not answer.is_muted:
                 print(f"{scope['method']} {scope['path']}: {type(fault).__name__}", file=sys.stderr)
 
-    async def _upload(self, scope: Message, receive: Receive, send: Send, most: int) -> None:
-        """A body that is counted as it comes."""
-        self._sweep()
-        if not self._has_room():
-            await _refuse(scope, send, 503)
+    async def _upload(self, scope: Message, receive: Receive, send: Send, most: int, announced: int) -> None:
+        """A body that is counted as it comes; room is kept for the bytes that were announced."""
+        self._sweep(KEPT_SECONDS)
+        if not self._has_room(announced):
+            self._sweep(KEPT_WHEN_FULL)
+        if not self._has_room(announced):
+            await _say(send, 503, FULL)
             return
         seen, answer = 0, _Answer(scope["path"], send)
 
@@ -102,11 +113,13 @@ class Guard:
             return {"type": "http.disconnect"}
 
         self._uploading += 1
+        self._reserved += announced
         try:
             await self._hand_on(scope, counted, answer)
         finally:
             self._uploading -= 1
-        self._sweep()
+            self._reserved -= announced
+        self._sweep(KEPT_SECONDS)
         if answer.is_muted:
             await _refuse(scope, send, 413)
 
@@ -127,6 +140,9 @@ class Guard:
         if not names_uploads_alone(body, self.uploads):
             await _refuse(scope, send, 400)
             return
+        for path in {*map(str, _named(body))}:
+            with suppress(OSError):  # it is gone; the answer to the event says so
+                os.utime(Path(path).parent)
         has_told = False
 
         async def again() -> Message:
@@ -138,23 +154,23 @@ class Guard:
 
         await self._hand_on(scope, again, _Answer(scope["path"], send))
 
-    def _sweep(self) -> None:
+    def _sweep(self, seconds: float) -> None:
         """Remove what has lain there for long, and what is left of uploads that were cut."""
         now = time.time()
         for path in self.uploads.glob("*"):
             with suppress(OSError):  # another request may have removed it
                 if path.is_file() and not self._uploading:
                     path.unlink()
-                elif now - path.stat().st_mtime > KEPT_SECONDS:
+                elif now - path.stat().st_mtime > seconds:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def _has_room(self) -> bool:
-        """Whether another upload may come."""
-        used = self._uploading * self.upload_bytes
+    def _has_room(self, announced: int) -> bool:
+        """Whether another upload of so many bytes may come."""
+        used, n_files = self._reserved, self._uploading
         for path in self.uploads.glob("*/*"):
             with suppress(OSError):
-                used += path.stat().st_size
-        return used + self.upload_bytes <= MOST_UPLOADS * self.upload_bytes
+                used, n_files = used + path.stat().st_size, n_files + 1
+        return n_files < MOST_FILES and used + announced <= MOST_UPLOADS * self.upload_bytes
 
 
 class _Answer:
@@ -187,19 +203,22 @@ def names_uploads_alone(body: bytes, uploads: Path) -> bool:
     False
     """
     try:
-        open_values = [json.loads(body or b"null")]
+        return all(isinstance(path, str) and is_upload(Path(path), uploads) for path in _named(body))
     except (ValueError, RecursionError):
         return False
+
+
+def _named(body: bytes) -> list[Any]:
+    """Whatever stands under `path` in JSON."""
+    found, open_values = [], [json.loads(body or b"null")]
     while open_values:
         value = open_values.pop()
         if isinstance(value, dict):
-            path = value.get("path", None)
-            if "path" in value and not (isinstance(path, str) and is_upload(Path(path), uploads)):
-                return False
+            found += [value["path"]] if "path" in value else []
             open_values += value.values()
         elif isinstance(value, list):
             open_values += value
-    return True
+    return found
 
 
 def is_upload(path: Path, uploads: Path) -> bool:
@@ -233,9 +252,9 @@ async def _refuse(scope: Message, send: Send, status: int) -> None:
     await _say(send, status)
 
 
-async def _say(send: Send, status: int) -> None:
+async def _say(send: Send, status: int, words: str = "") -> None:
     """One line, as JSON, for it is what Gradio's pages read."""
-    words = BUSY if status == HTTPStatus.SERVICE_UNAVAILABLE else HTTPStatus(status).phrase
+    words = words or (BUSY if status == HTTPStatus.SERVICE_UNAVAILABLE else HTTPStatus(status).phrase)
     body = json.dumps({"detail": words}).encode()
     headers = [
         (b"content-type", b"application/json"),

@@ -11,8 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -20,17 +20,19 @@ from typing import Any
 
 import sgeval
 from sgeval import strict_json
+from sgeval.board import child
 from sgeval.board.results import RUN, About, Entry, Results, make_entry
 from sgeval.board.settings import Board, Task
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.runs import read_run
+from sgeval.submission import ENDINGS as OF_ROWS
 
 JOB, ANSWER, SUBMISSION = "job.json", "answer.json", "submission"
-ENDINGS = (".json", ".jsonl", ".ndjson", ".zip")
+ENDINGS = (*OF_ROWS, ".zip")
+FOLDERS = "sgeval-board-"
 KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "SYSTEMROOT")
 """All that a child is told of the environment: keys and tokens are not among it."""
 GRACE = 5  # seconds a child gets beyond its own limit
-MOST_FAULTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -55,29 +57,29 @@ class Scorer:
 
     def check(self, task: Task, file: Path) -> Outcome:
         """List what is wrong with a submission."""
-        with tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
-            answer = self._run(task, file, Path(place), None)
-            return _outcome(answer)
+        with _room() as place:
+            return _outcome(self._run(task, file, place, None))
 
     def submit(self, task: Task, file: Path, about: About) -> Outcome:
         """Score a submission and add it, unless something is wrong with it.
 
-        Raises `SgevalError` in one line for what is no submission, takes more than the limits allow, or is on the board.
+        Raises `SgevalError` in one line for what is no submission, takes more than the limits allow, or is on the board,
+        and where the disk takes no more. The file stays as it is.
         """
         if not task.submissions:
             raise SgevalError(f"{task.id}: takes no submissions; its results are added by the board's keeper")
-        with tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
-            answer = self._run(task, file, Path(place), about.system)
+        with _room() as place:
+            answer = self._run(task, file, place, about.system)
             outcome = _outcome(answer)
             if outcome.faults:
                 return outcome
-            run = read_run(Path(place) / RUN)
+            run = read_run(place / RUN)
             entry = make_entry(run, task, about, copied=float(answer["copied"]), scored_here=True)
             with self._adding:
                 folder = self.results.add(entry, run.folder)
-            if self.keep is not None:
-                self.keep(folder)
-            return Outcome(counts=outcome.counts, warnings=outcome.warnings, entry=entry)
+        if self.keep is not None:
+            self.keep(folder)
+        return Outcome(counts=outcome.counts, warnings=outcome.warnings, entry=entry)
 
     def _run(self, task: Task, file: Path, place: Path, name: str | None) -> dict[str, Any]:
         """The answer of a child; it scores what is to be known under a name."""
@@ -99,7 +101,7 @@ class Scorer:
             "name": name,
         }
         (place / JOB).write_text(json.dumps(job), encoding="utf-8")
-        command = [sys.executable, "-m", "sgeval.board.child", str(place / JOB)]
+        command = [sys.executable, child.__file__, str(place / JOB), str(os.getpid())]
         kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         given = {
             "PYTHONPATH": str(Path(sgeval.__file__).parents[1]),
@@ -113,12 +115,49 @@ class Scorer:
         answer = place / ANSWER
         if code is None:
             raise SgevalError(f"submission: expected to be scored in {limits.seconds} s, took longer")
+        if code == -getattr(signal, "SIGXCPU", 0) != 0:
+            most = limits.seconds * child.PROCESSOR_TIMES
+            raise SgevalError(f"submission: expected to be scored in {most} s of processor time, took longer")
         if code != 0 or not answer.is_file():
             is_memory = "MemoryError" in words or "bad_alloc" in words or code == -signal.SIGKILL
             why = f"needed more than {limits.memory_mb:,} MB" if is_memory else "the scorer stopped; nothing was added"
             raise SgevalError(f"submission: expected to be scored, {why}")
         found: dict[str, Any] = strict_json.read_file(answer)
         return found
+
+
+@contextmanager
+def _room() -> Iterator[Path]:
+    """A folder for a moment. Where the disk fails, the visitor is told in one line, and the log where."""
+    try:
+        with made_folder() as place:
+            yield Path(place)
+    except OSError as fault:
+        print(f"sgeval: submission: {one_line(str(fault))}", file=sys.stderr)
+        why = fault.strerror or type(fault).__name__
+        raise SgevalError(f"submission: cannot be scored or added now ({why}); please try again later") from None
+
+
+def made_folder() -> "tempfile.TemporaryDirectory[str]":
+    """A folder for a moment, named after this process."""
+    return tempfile.TemporaryDirectory(prefix=f"{FOLDERS}{os.getpid()}-", ignore_cleanup_errors=True)
+
+
+def sweep_folders() -> None:
+    """Remove what `made_folder` made for processes of this user that were killed."""
+    if os.name != "posix":
+        return
+    for path in Path(tempfile.gettempdir()).glob(f"{FOLDERS}*-*"):
+        number = path.name.removeprefix(FOLDERS).split("-")[0]
+        if not number.isascii() or not number.isdigit():
+            continue
+        with suppress(OSError, OverflowError):  # gone meanwhile, or of another user
+            if path.is_symlink() or path.stat().st_uid != os.getuid():
+                continue
+            try:
+                os.kill(int(number), 0)
+            except ProcessLookupError:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _finished(

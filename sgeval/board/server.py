@@ -7,16 +7,17 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sgeval.board.assets import Assets
 from sgeval.board.guard import Guard
-from sgeval.board.pages import submission_page
+from sgeval.board.pages import report_page, submission_page
 from sgeval.board.remote import Remote, connect
-from sgeval.board.results import ID, REPORT, Results
-from sgeval.board.scoring import Scorer
+from sgeval.board.results import ID, Results
+from sgeval.board.scoring import Scorer, made_folder, sweep_folders
 from sgeval.board.settings import read_board
 from sgeval.board.tables import Tables
 from sgeval.errors import SgevalError, one_line, shown
@@ -39,16 +40,19 @@ FRAME = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-src
 def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None = None) -> Any:
     """The ASGI app of the board in a folder; uploads lie where `GRADIO_TEMP_DIR` says, and `remote` keeps results
     elsewhere too."""
-    import gradio as gr
+    board, about = read_board(folder), _about(folder)
+    kept = Results(results, board.tasks)
+    tables = Tables(board, kept)
+    for line in kept.faults:
+        print(f"sgeval: {one_line(line)}", file=sys.stderr)
+    scorer = Scorer(board, kept, _after_adding(tables, remote))
+
+    import gradio as gr  # seconds, and what is wrong is told before
     from fastapi import FastAPI
     from fastapi.responses import HTMLResponse
 
     from sgeval.board.space import build
 
-    board = read_board(folder)
-    kept = Results(results, board.tasks)
-    tables = Tables(board, kept)
-    scorer = Scorer(board, kept, remote.keep if remote else None)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     def page(text: str | None, status: int = 200) -> Any:
@@ -63,9 +67,9 @@ def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None =
     @app.get("/submission/{name}/report")
     def report(name: str) -> Any:
         entry = kept.find(name) if ID.fullmatch(name) else None
-        return page((kept.place(entry) / REPORT).read_text(encoding="utf-8") if entry else None)
+        return page(report_page(entry, board, kept, uploads.parent / "reports") if entry else None)
 
-    blocks = build(board, tables, scorer, space.card(str(folder / "app.py")), uploads)
+    blocks = build(board, tables, scorer, about, uploads)
     blocks.queue(max_size=board.limits.waiting, api_open=False)
     mounted = gr.mount_gradio_app(
         app,
@@ -86,7 +90,8 @@ def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None =
 
 def serve(folder: str | Path, results: str | Path) -> None:
     """Serve the board until it is stopped; its README is the about page. Starts from an empty folder, with no secret left
-    in the environment. What is wrong with the board, or a port that is taken, ends the process with one line and code 2.
+    in the environment. What is wrong with the board, results that cannot be written or a port that is taken ends the process
+    with one line and code 2; entries that cannot be read are left out, with a line each.
 
     Host and port are those of `GRADIO_SERVER_NAME` and `GRADIO_SERVER_PORT`. With `SGEVAL_RESULTS_REPO` (ORG/NAME of a data
     set repository) results are fetched from there first and added there, with `SGEVAL_RESULTS_TOKEN`.
@@ -105,9 +110,11 @@ def _serve(folder: Path, results: Path) -> None:
     host, port = os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), os.environ.get("GRADIO_SERVER_PORT", "7860")
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise SgevalError(f"GRADIO_SERVER_PORT: expected a port, got {shown(port)}")
-    with _listening(host, int(port)) as place_to_ask, tempfile.TemporaryDirectory(prefix="sgeval-board-") as place:
+    sweep_folders()
+    with _listening(host, int(port)) as place_to_ask, made_folder() as place:
         import uvicorn
 
+        _check_writable(results)
         remote = connect(repo, token) if (repo := os.environ.get(REPO)) else None
         if remote is not None:
             remote.fetch(results)
@@ -138,12 +145,46 @@ def _serve(folder: Path, results: Path) -> None:
         Server(config).run([place_to_ask])
 
 
+def _after_adding(tables: Tables, remote: Remote | None) -> Callable[[Path], None]:
+    """What is done with the folder of an entry that was added: it stands in its table before the network is asked."""
+
+    def keep(entry: Path) -> None:
+        tables.renew(entry.parent.name)
+        if remote is not None:
+            remote.keep(entry)
+
+    return keep
+
+
+def _about(folder: Path) -> str:
+    """The text of the about page."""
+    if not (folder / "README.md").is_file():
+        raise SgevalError("README.md: expected the about page, found none")
+    try:
+        return space.card(str(folder / "app.py"))
+    except UnicodeDecodeError:
+        raise SgevalError("README.md: expected UTF-8 text, got other bytes") from None
+
+
+def _check_writable(results: Path) -> None:
+    """Make the folder of results, and a file in it that has no name."""
+    expected = f"{results.name}: expected a folder of results that can be written"
+    if results.exists() and not results.is_dir():
+        raise SgevalError(f"{expected}, found a file")
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=results):
+            pass
+    except OSError as fault:
+        raise SgevalError(f"{expected}, got: {fault.strerror}") from None
+
+
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens, taken before the slow part of the start."""
     try:
         return socket.create_server((host, port), reuse_port=False)
     except OSError as fault:
-        why = os.strerror(fault.errno) if fault.errno else str(fault)
+        why = (fault.strerror or str(fault)).partition(" (while ")[0]  # Python adds the address
         raise SgevalError(
             f"{host}:{port}: cannot be listened on ({why}); GRADIO_SERVER_PORT chooses another port"
         ) from None

@@ -1,7 +1,7 @@
 """The board as a Gradio app: a table a task, a form to submit to, an about page."""
 
+import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -10,13 +10,14 @@ from typing import Any
 import gradio as gr
 
 from sgeval.board.guard import is_upload
+from sgeval.board.pages import link_to
 from sgeval.board.results import About
 from sgeval.board.scoring import ENDINGS, Outcome, Scorer
 from sgeval.board.settings import Board, Task
 from sgeval.board.standing import Row
 from sgeval.board.tables import ALL, Tables, Wanted, headings, kinds, sizes, table, widths
 from sgeval.errors import SgevalError, counted, one_line
-from sgeval.report.text import metric_name
+from sgeval.report.text import NOTHING, metric_name
 
 LEGEND = (
     "Rank and interval are those of `sgeval compare`. **=**: the same score. **≈**: a paired test does not tell the system "
@@ -27,7 +28,7 @@ FAULTS = ("Where (JSON pointer)", "What was expected, and what is there")
 
 
 def build(board: Board, tables: Tables, scorer: Scorer, about: str, uploads: Path) -> Any:
-    """The page of a board; files that were submitted are removed from the folder of uploads."""
+    """The page of a board, whose guard sweeps the folder of uploads."""
     with gr.Blocks(title=board.title, analytics_enabled=False) as page:
         gr.Markdown(f"# {board.title}")
         with gr.Tabs():
@@ -156,13 +157,8 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> 
             if about is None:
                 outcome = scorer.check(board.tasks[name], Path(path))
             else:
-                there = None
-                try:
-                    outcome = scorer.submit(board.tasks[name], Path(path), about)
-                finally:
-                    with suppress(OSError):  # a second tab may have sent the same file
-                        Path(path).unlink()
-                        Path(path).parent.rmdir()
+                outcome = scorer.submit(board.tasks[name], Path(path), about)
+                there = None  # out of the form; on the disk it may be another visitor's too
         except SgevalError as fault:
             return one_line(str(fault)), *_below("", []), there
         return *_told(outcome, tables, name), there
@@ -195,12 +191,20 @@ def _told(outcome: Outcome, tables: Tables, task: str) -> tuple[Any, ...]:
     words = "".join(f" {each}." for each in outcome.warnings[:5])
     if outcome.entry is None:
         return f"No faults: {there}.{words}", *_below("", [])
-    found = tables.renew(task)
+    found = tables.of(task)
     row = found.find(outcome.entry.id)
-    assert row is not None
-    place = "not ranked: " + row.protocol if row.rank is None else f"rank {row.rank} of {len(found.ranked)}"
-    link = f'<a href="submission/{outcome.entry.id}" target="_blank" rel="noopener">Open its page</a>'
-    return f"Published with {row.score:,.2f} {row.interval}, {place}. {there}.{words}", *_below(link, [])
+    where = f" {_stands(row, len(found.ranked))}" if row else ""
+    return f"Published{where}. {there}.{words}", *_below(link_to(outcome.entry.id, "Open its page"), [])
+
+
+def _stands(row: Row, n_ranked: int) -> str:
+    """Score, interval where it has one, and place.
+
+    `with 96.67 [88.33, 100.00], rank 1 of 4`
+    """
+    score = NOTHING if row.score is None else f"{row.score:,.2f}"
+    place = "not ranked: " + row.protocol if row.rank is None else f"rank {row.rank} of {n_ranked}"
+    return f"with {' '.join(filter(None, (score, row.interval)))}, {place}"
 
 
 def _below(link: str, rows: list[list[str]]) -> tuple[Any, Any]:
@@ -209,9 +213,13 @@ def _below(link: str, rows: list[list[str]]) -> tuple[Any, Any]:
 
 
 def _visitor(request: gr.Request | None) -> str:
-    """The address that a request comes from; behind a proxy the last one that it names, which a visitor cannot choose."""
-    forwarded = request.headers.get("x-forwarded-for", "") if request else ""
-    return forwarded.split(",")[-1].strip() or (request.client.host if request and request.client else "")
+    """The address that a request comes from. On a Space that is the last one that the proxy before it names, which a
+    visitor cannot choose; elsewhere a visitor can write that header, so it counts for nothing."""
+    if request is None:
+        return ""
+    lines = request.headers.getlist("x-forwarded-for") if os.environ.get("SPACE_ID") else []
+    forwarded = lines[-1].split(",")[-1].strip() if lines else ""
+    return forwarded or (request.client.host if request.client else "")
 
 
 class Visitors:

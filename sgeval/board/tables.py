@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from sgeval.board.pages import link_to
 from sgeval.board.results import Results
 from sgeval.board.settings import Board, Task
 from sgeval.board.standing import SIZES, UNKNOWN_SIZE, Row, Standing, standing
@@ -96,7 +97,7 @@ def _shown(name: str, value: Any) -> str:
 
 def _cells(row: Row, is_apart: bool) -> list[Any]:
     entry, about = row.entry, row.entry.about
-    link = f'<a href="submission/{entry.id}" target="_blank" rel="noopener">open</a>'
+    link = link_to(entry.id, "open")
     head = [about.system, link, row.score, row.interval or NOTHING]
     copied = None if entry.copied is None else 100 * entry.copied
     tail = [*row.beside, copied, about.size, about.team or NOTHING, entry.date]
