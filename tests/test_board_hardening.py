@@ -29,7 +29,7 @@ from sgeval.board import Results, child, read_board, scoring, server, standing
 from sgeval.board.guard import FULL, KEPT_SECONDS, KEPT_WHEN_FULL, Guard, names_uploads_alone
 from sgeval.board.pages import submission_page
 from sgeval.board.remote import Remote
-from sgeval.board.results import ENTRY, REPORT, About
+from sgeval.board.results import ENTRY, RUN, About
 from sgeval.board.scoring import Scorer
 from sgeval.board.space import Visitors, _stands, _visitor
 from sgeval.errors import SgevalError
@@ -74,9 +74,9 @@ def board(tmp_path_factory):
 
 
 def _make_odd_results(results):
-    """An entry without its page, one of a task that the board no longer has, and one that cannot be read."""
+    """An entry without its run, one of a task that the board no longer has, and one that cannot be read."""
     bare, old = sorted((results / "demo_situations").iterdir())[:2]
-    (bare / REPORT).unlink()
+    shutil.rmtree(bare / RUN)
     gone = shutil.copytree(old, results / "gone" / OLD)
     whole = json.loads((gone / ENTRY).read_text(encoding="utf-8"))
     (gone / ENTRY).write_text(json.dumps({**whole, "id": OLD, "task": "gone"}), encoding="utf-8")
@@ -240,18 +240,23 @@ def test_pages_of_odd_addresses_are_the_boards_own(board):
     for target in ("/submission/20261130-120000-00000000", "/submission/0", "/submission/0/report"):
         found = raw(board.port, f"GET {target}")
         assert found.startswith(b"HTTP/1.1 404") and b"No such submission." in found
-    assert b"default-src 'none'" in raw(board.port, "GET /submission/20261130-120000-a9b8854b")
+    name = sorted((board.folder / "results/demo_relations").glob("2026*"))[0].name
+    assert b"default-src 'none'" in raw(board.port, f"GET /submission/{name}")
 
 
 def test_pages_of_odd_results(board):
     bare = sorted((board.folder / "results/demo_situations").glob("2026*"))[0]
-    assert not (bare / REPORT).exists()
     assert raw(board.port, f"GET /submission/{bare.name}").startswith(b"HTTP/1.1 200")
     for target in (f"{bare.name}/report", OLD, SPOILT):
         found = raw(board.port, f"GET /submission/{target}")
         assert found.startswith(b"HTTP/1.1 404") and b"No such submission." in found
-    told = [line for line in board.log.read_text(encoding="utf-8").splitlines() if SPOILT in line]
-    assert len(told) == 1 and told[0].startswith("sgeval: ")
+    whole = sorted((board.folder / "results/demo_situations").glob("2026*"))[1]
+    for _ in ("made", "kept"):
+        found = raw(board.port, f"GET /submission/{whole.name}/report")
+        assert found.startswith(b"HTTP/1.1 200") and b"SSG role values" in found
+    told = board.log.read_text(encoding="utf-8").splitlines()
+    for name in (OLD, SPOILT):
+        assert [line.startswith("sgeval: ") for line in told if name in line] == [True]
 
 
 def test_an_entry_that_is_in_no_table_yet_has_no_page():
@@ -264,10 +269,8 @@ def test_an_entry_that_is_in_no_table_yet_has_no_page():
 
 
 def test_where_an_entry_stands_has_no_stray_blank():
-    task = read_board(LEADERBOARD).tasks["demo_videos"]
-    row = standing(task, Results(LEADERBOARD / "results", read_board(LEADERBOARD).tasks).entries("demo_videos")).ranked[
-        0
-    ]
+    tasks = read_board(LEADERBOARD).tasks
+    row = standing(tasks["demo_videos"], Results(LEADERBOARD / "results", tasks).entries("demo_videos")).ranked[0]
     row = replace(row, score=100.0, rank=1, interval="[90.00, 100.00]")
     assert _stands(row, 3) == "with 100.00 [90.00, 100.00], rank 1 of 3"
     assert _stands(replace(row, interval=""), 3) == "with 100.00, rank 1 of 3"
@@ -389,7 +392,7 @@ def test_an_upload_that_is_no_submission_is_answered_with_a_line(board, told, na
 
 def test_nothing_grows_where_files_are_made_for_a_moment(board, told):
     left = [path for path in (board.folder.parent / "tmp").glob("*/*") if path.is_dir()]
-    assert {path.name for path in left} == {"work", "uploads"}
+    assert {path.name for path in left} == {"work", "uploads", "reports"}
 
 
 def test_a_body_that_is_too_large_is_refused(board):
