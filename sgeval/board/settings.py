@@ -84,6 +84,13 @@ class Task:
         """What its graphs are of: `image` or `video`."""
         return "video" if self.metric == temporal.KEY else "image"
 
+    @property
+    def validate_command(self) -> str:
+        """The command line that finds the faults of a submission."""
+        kind = " --kind video" if self.kind == "video" else ""
+        form = "" if self.form == "sgeval" else f" --format {self.form} --references-format sgeval"
+        return f"sgeval validate FILE --references REFERENCES{kind}{form}"
+
     def options(self) -> Any:
         """The metric's options."""
         given = {name: value for name, value in self.settings.items() if name not in (*ENCODER_SETTINGS, "judge")}

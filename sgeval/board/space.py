@@ -104,10 +104,11 @@ def _submit_tab(board: Board, tables: Tables, scorer: Scorer, uploads: Path) -> 
         return
     limits = board.limits
     with gr.Tab("Submit", id="submit"):
+        commands = dict.fromkeys(task.validate_command for task in board.tasks.values() if task.submissions)
         gr.Markdown(
             f"Send a prediction file ({', '.join(ENDINGS)}; a zip holds one of them at its top), at most "
-            f"{limits.upload_bytes // 10**6:,} MB. Every fault is listed with its JSON pointer. `sgeval validate FILE` "
-            "finds the same faults on your own machine."
+            f"{limits.upload_bytes // 10**6:,} MB. Every fault is listed with its JSON pointer. On your own machine, with "
+            f"the references, {' or '.join(f'`{command}`' for command in commands)} finds the same faults."
         )
         with gr.Row():
             with gr.Column():
