@@ -59,7 +59,7 @@ def headings(task: Task, *, is_apart: bool) -> list[str]:
     named = [key.replace("_", " ") for key in task.also]
     if is_apart:
         return [*HEAD, "Why not ranked", "Judge or model", *named, *TAIL]
-    return ["Rank", "Tie", *HEAD, "To the first", *named, *TAIL]
+    return ["Rank", "Tie", *HEAD, *named, "To the first", *TAIL]
 
 
 def kinds(task: Task, *, is_apart: bool) -> list[Any]:
@@ -100,10 +100,10 @@ def _cells(row: Row, is_apart: bool) -> list[Any]:
     link = link_to(entry.id, "open")
     head = [about.system, link, row.score, row.interval or NOTHING]
     copied = None if entry.copied is None else 100 * entry.copied
-    tail = [*row.beside, copied, about.size, about.team or NOTHING, entry.date]
+    tail = [copied, about.size, about.team or NOTHING, entry.date]
     if is_apart:
-        return [*head, row.protocol, entry.judge or NOTHING, *tail]
-    return [row.rank, row.tie, *head, row.behind, *tail]
+        return [*head, row.protocol, entry.judge or NOTHING, *row.beside, *tail]
+    return [row.rank, row.tie, *head, *row.beside, row.behind, *tail]
 
 
 def sizes(found: Standing) -> list[str]:
