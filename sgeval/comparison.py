@@ -49,8 +49,12 @@ class Contender:
 
     def value(self, key: str) -> float | None:
         """A score of the result."""
-        value = self.result.get(key)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return _number(self.result, key)
+
+
+def _number(result: Mapping[str, Any], key: str) -> float | None:
+    value = result.get(key)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True)
@@ -267,7 +271,7 @@ def _check_units(systems: Sequence[Contender]) -> int:
 
 def check_score(run: Run, key: str) -> None:
     """Refuse a run whose result is not what its rows give: `results.json` is a text that anyone may edit."""
-    value = Contender.of(run, (key,)).value(key)
+    value = _number(run.result, key)
     if value is None:
         return
     found = run.sample.score(key)

@@ -88,5 +88,5 @@ class Filled:
         self.n += 1
         about = About.checked(name, team)
         entry = make_entry(run, self.board.tasks["videos"], about, copied=copied, scored_here=scored_here, now=when)
-        self.results.add(entry, run.folder)
+        self.results.add(entry, run)
         return entry, run

@@ -124,7 +124,7 @@ class TestEntries:
         for results in (filled.results, Results(filled.results.folder, filled.board.tasks)):
             for same in (entry, renamed):  # also under another name, by another process
                 with pytest.raises(SgevalError, match=f'is on the board already, as {entry.id} \\("one"\\)'):
-                    results.add(same, run.folder)
+                    results.add(same, run)
         filled.add("two", 3)
         after = tree(filled.results.folder)
         assert before.items() <= after.items()
@@ -223,7 +223,7 @@ class TestEntries:
         units = tuple(unit for unit in entry.sample.units if unit != "v00")
         other = replace(entry, id="20260102-030406-00000000", sample=replace(entry.sample, units=units))
         with pytest.raises(SgevalError, match=r"expected the 20 ids of the task, got others: 1 missing \(\"v00\"\)"):
-            filled.results.add(other, run.folder)
+            filled.results.add(other, run)
 
     def test_teams_are_counted(self, filled):
         first, _ = filled.add("one", 12, team="us")

@@ -61,7 +61,7 @@ def main() -> None:
                 scored_here=not settings,
                 now=datetime(2026, 11, 30, 12, 0, number, tzinfo=timezone.utc),
             )
-            print(results.add(entry, run.folder).relative_to(HERE), shown, entry.result[task.key])
+            print(results.add(entry, run).relative_to(HERE), shown, entry.result[task.key])
 
 
 def _with(task: Task, settings: dict[str, object]) -> Task:

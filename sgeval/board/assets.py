@@ -1,9 +1,9 @@
 """Gradio's own files, kept ready: Gradio reads and compresses each of them anew for each visitor, some eighty a page."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-Message = MutableMapping[str, Any]
+from sgeval.board.guard import Message, Receive, Send
+
 FOLDERS = ("/assets/", "/static/")
 MOST_BYTES = 64 * 1024**2
 """Of all that is kept; Gradio's files are fewer."""
@@ -17,12 +17,7 @@ class Assets:
         self._kept: dict[tuple[str, bytes], list[Message]] = {}
         self._bytes = 0
 
-    async def __call__(
-        self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer from what is kept, else keep the answer."""
         path = scope.get("path", "")
         if scope["type"] != "http" or scope["method"] != "GET" or not path.startswith(FOLDERS):

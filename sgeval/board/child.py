@@ -2,9 +2,8 @@
 
 It ends with that process, from its first line on: started as a file, it imports nothing of sgeval before. It limits itself
 before it looks at the submission: memory, processor time, size of what it writes, no sockets, no programs, no look into
-other processes. The answer is `answer.json`: `refused` (one line),
-or faults, counts and warnings; and, where it scored, how much of the references the submission repeats, with a run folder
-beside it.
+other processes. The answer is `answer.json`: `refused` (one line), or faults, counts and warnings; and, where it scored, how
+much of the references the submission repeats, with a run folder beside it.
 """
 
 import ctypes
@@ -16,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+ANSWER = "answer.json"
 FORBIDDEN = (
     "socket.connect",
     "socket.bind",
@@ -61,7 +61,7 @@ def main() -> None:
         answer: dict[str, Any] = answer_to(task, board.limits, Path(job["file"]), out, job["name"])
     except SgevalError as fault:
         answer = {"refused": str(fault)}
-    with atomic_write(out / "answer.json") as file:
+    with atomic_write(out / ANSWER) as file:
         json.dump(answer, file)
 
 

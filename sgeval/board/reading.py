@@ -8,9 +8,8 @@ from typing import Any
 from sgeval import relclip, situation, temporal
 from sgeval.board.results import REPORT, RUN
 from sgeval.board.settings import Limits, Task
-from sgeval.check import check_file
+from sgeval.check import Check, check_file
 from sgeval.data.source import read_source
-from sgeval.errors import Fault
 from sgeval.judges import make_judge
 from sgeval.limits import Limits as FileLimits
 from sgeval.phrases import canonical
@@ -32,10 +31,14 @@ OF_THE_REFERENCE = ("file_name", "width", "height")
 def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | None) -> dict[str, Any]:
     """Faults, counts and warnings of a submission. With a name and no fault `out/run` is its run folder with a report,
     and `copied` says how much of the references it repeats. Raises `SgevalError` for what cannot be read at all."""
-    faults, counts, words = (_check_frames if task.metric == situation.KEY else _check_graphs)(task, limits, file)
-    told = [{"pointer": fault.pointer, "message": fault.message} for fault in faults[:MOST_FAULTS]]
-    answer = {"faults": told, "n_faults": len(faults), "counts": counts, "warnings": words[:MOST_FAULTS]}
-    if faults or name is None:
+    found = _checked(task, limits, file)
+    answer = {
+        "faults": [{"pointer": fault.pointer, "message": fault.message} for fault in found.faults[:MOST_FAULTS]],
+        "n_faults": len(found.faults),
+        "counts": found.counts,
+        "warnings": found.warnings[:MOST_FAULTS],
+    }
+    if found.faults or name is None:
         return answer
     rows, gold = read_source(file, task.form, kind=task.kind), read_source(task.references, kind=task.kind)
     if task.images is not None:
@@ -51,32 +54,22 @@ def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | Non
     return {**answer, "copied": repeated(task, run, rows, gold)}
 
 
-def _check_graphs(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
-    found = check_file(
+def _checked(task: Task, limits: Limits, file: Path) -> Check:
+    return check_file(
         file,
         references=task.references,
         format=task.form,
         references_format="sgeval",
         kind=task.kind,
-        limits=_file_limits(limits),
+        limits=FileLimits(
+            bytes=limits.upload_bytes,
+            unpacked=limits.unpacked_bytes,
+            rows=limits.graphs,
+            relations=limits.relations,
+            all_relations=limits.relations,
+        ),
+        role_values=task.options() if task.metric == situation.KEY else None,
     )
-    return found.faults, found.counts, found.warnings
-
-
-def _file_limits(limits: Limits) -> FileLimits:
-    return FileLimits(
-        bytes=limits.upload_bytes,
-        unpacked=limits.unpacked_bytes,
-        rows=limits.graphs,
-        relations=limits.relations,
-        all_relations=limits.relations,
-    )
-
-
-def _check_frames(task: Task, limits: Limits, file: Path) -> tuple[Sequence[Fault], dict[str, int], list[str]]:
-    """The same for rows of frames."""
-    found = check_file(file, references=task.references, limits=_file_limits(limits), role_values=task.options())
-    return found.faults, found.counts, found.warnings
 
 
 def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:

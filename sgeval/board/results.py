@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from sgeval.bundle.results import NO_ADDRESS, differing
 from sgeval.comparison import Contender, check_score, first_ids
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write, make_folder
-from sgeval.runs import RESULTS, Run, describe_file, read_run
+from sgeval.runs import RESULTS, Run, describe_file
 from sgeval.signature import parts_of
 from sgeval.summary import Sample
 
@@ -131,7 +132,7 @@ class Entry:
         parts = parts_of(str(self.result["signature"]))
         return parts.get("judge") or parts.get("model") or ""
 
-    @property
+    @cached_property
     def contender(self) -> Contender:
         """As a comparison sees it. One that repeats the references measures something else, and says so."""
         protocol = dict(self.protocol)
@@ -186,8 +187,13 @@ def make_entry(
 
 def _content(run: Run, task: Task) -> str:
     """A digest of what was predicted and how it was scored, whatever it is called."""
-    tables = strict_json.read_file(run.folder / RESULTS)["files"]
-    return hashlib.sha256(json.dumps([task.id, run.signature, tables], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([task.id, run.signature, _files(run)], sort_keys=True).encode()).hexdigest()
+
+
+def _files(run: Run) -> dict[str, str]:
+    """The digests of a run's files, by name."""
+    found: dict[str, str] = strict_json.read_file(run.folder / RESULTS)["files"]
+    return found
 
 
 def task_references(task: Task) -> str:
@@ -249,8 +255,8 @@ class Results:
         alike = [each.id for each in self.entries(entry.task) if (each.about.team or each.about.system) == team]
         return alike.index(entry.id) + 1 if entry.id in alike else len(alike) + 1, len(alike)
 
-    def add(self, entry: Entry, run: Path) -> Path:
-        """Add an entry with its run folder, and its report if it has one; the entry's folder.
+    def add(self, entry: Entry, run: Run) -> Path:
+        """Add an entry with the folder of its run, and its report if it has one; the entry's folder.
 
         Of the run folder those files are copied that its results name. Raises `SgevalError` where the same is there under
         whatever name, the task's entries are over other ids, or nothing can be written.
@@ -265,7 +271,7 @@ class Results:
         except OSError as fault:
             raise SgevalError(f"results: {entry.id} cannot be added ({fault.strerror or fault})") from None
 
-    def _add(self, entry: Entry, run: Path) -> Path:
+    def _add(self, entry: Entry, run: Run) -> Path:
         target = self.place(entry)
         make_folder(target.parent)
         for left in target.parent.glob(f"{NEW}*"):  # of a process that was killed
@@ -273,12 +279,11 @@ class Results:
                 shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix=NEW, dir=target.parent))
         try:
-            read = read_run(run)
             (work / RUN).mkdir()
-            for file in (RESULTS, *strict_json.read_file(read.folder / RESULTS)["files"]):
-                shutil.copyfile(read.folder / file, work / RUN / file, follow_symlinks=False)
-            if (read.folder / REPORT).is_file():
-                shutil.copyfile(read.folder / REPORT, work / REPORT, follow_symlinks=False)
+            for name in (RESULTS, *_files(run)):
+                shutil.copyfile(run.folder / name, work / RUN / name, follow_symlinks=False)
+            if (run.folder / REPORT).is_file():
+                shutil.copyfile(run.folder / REPORT, work / REPORT, follow_symlinks=False)
             with atomic_write(work / ENTRY) as file:
                 file.write(_written(entry))
             work.chmod(0o755)
@@ -291,14 +296,14 @@ class Results:
 
     def _check_units(self, entry: Entry) -> None:
         """Refuse an entry over other pictures or videos than those that are there."""
-        for other in self.entries(entry.task)[:1]:
-            there, here = ({*each.sample.units} for each in (other, entry))
-            for words, ids in (("missing", there - here), ("unknown", here - there)):
-                if ids:
-                    expected = f"expected the {len(there):,} ids of the task, got others"
-                    raise SgevalError(
-                        f"{one_line(entry.about.system)}: {expected}: {len(ids):,} {words} ({first_ids(ids)})"
-                    )
+        first = next(iter(self._entries.get(entry.task, {}).values()), entry)
+        there, here = first.contender.units, entry.contender.units
+        for words, ids in (("missing", there - here), ("unknown", here - there)):
+            if ids:
+                expected = f"expected the {len(there):,} ids of the task, got others"
+                raise SgevalError(
+                    f"{one_line(entry.about.system)}: {expected}: {len(ids):,} {words} ({first_ids(ids)})"
+                )
 
 
 def _written(entry: Entry) -> str:

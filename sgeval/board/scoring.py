@@ -27,7 +27,7 @@ from sgeval.errors import SgevalError, one_line, shown
 from sgeval.runs import read_run
 from sgeval.submission import ENDINGS as OF_ROWS
 
-JOB, ANSWER, SUBMISSION = "job.json", "answer.json", "submission"
+JOB, SUBMISSION = "job.json", "submission"
 ENDINGS = (*OF_ROWS, ".zip")
 FOLDERS = "sgeval-board-"
 KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "SYSTEMROOT")
@@ -76,7 +76,7 @@ class Scorer:
             run = read_run(place / RUN)
             entry = make_entry(run, task, about, copied=float(answer["copied"]), scored_here=True)
             with self._adding:
-                folder = self.results.add(entry, run.folder)
+                folder = self.results.add(entry, run)
         if self.keep is not None:
             self.keep(folder)
         return Outcome(counts=outcome.counts, warnings=outcome.warnings, entry=entry)
@@ -112,7 +112,7 @@ class Scorer:
             "OMP_NUM_THREADS": "1",
         }
         code, words = _finished(command, work, kept | given, limits.seconds)
-        answer = place / ANSWER
+        answer = place / child.ANSWER
         if code is None:
             raise SgevalError(f"submission: expected to be scored in {limits.seconds} s, took longer")
         if code == -getattr(signal, "SIGXCPU", 0) != 0:

@@ -1,5 +1,6 @@
 """Who stands where: the entries of a task, ranked by `sgeval.comparison`, and those of other protocols apart."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from sgeval.board.settings import Task
 from sgeval.comparison import Comparison, Line, grouped, rank
 from sgeval.errors import counted
 from sgeval.protocol import differing_parts
-from sgeval.report.tabular import ends_text, p_text, times
+from sgeval.report.tabular import cells, ends_text
 from sgeval.report.text import NOTHING, number
 from sgeval.runs import FORMS
 from sgeval.summary import ENDS, Interval
@@ -112,7 +113,11 @@ def standing(task: Task, entries: Sequence[Entry]) -> Standing:
         (whole,) = found.groups
         by_name = {name: entries[first[at]] for name, at in zip(whole.names, whole.members, strict=True)}
         lines = whole.lines[task.key]
-        ranked = [_ranked_row(task, by_name[line.name], line, [each.rank for each in lines]) for line in lines]
+        often = Counter(line.rank for line in lines)
+        ranked = [
+            _ranked_row(task, by_name[line.name], line, line.rank is not None and often[line.rank] > 1)
+            for line in lines
+        ]
     n_units = len(systems[0].units)
     return Standing(task, tuple(ranked), tuple(apart), _notes(found, bool(apart)), form.unit, n_units)
 
@@ -151,17 +156,13 @@ def _row(task: Task, entry: Entry, differs: tuple[tuple[str, str, str], ...]) ->
     return Row(entry, None, "", score, ends_text(ends, factor), NOTHING, NOTHING, beside, differs)
 
 
-def _ranked_row(task: Task, entry: Entry, line: Line, ranks: Sequence[int | None]) -> Row:
+def _ranked_row(task: Task, entry: Entry, line: Line, is_shared: bool) -> Row:
     factor, against = FORMS[task.metric].factor, line.against
-    behind, p_value, tie = NOTHING, NOTHING, "=" if ranks.count(line.rank) > 1 and line.rank is not None else ""
-    if against is not None:
-        pair = against.found
-        sign = "+" if (pair.difference or 0) > 0 else ""
-        behind = " ".join(filter(None, (sign + times(pair.difference, factor), ends_text(pair.interval, factor))))
-        p_value = p_text(against.p_holm)
-        tie = tie or ("≈" if against.p_holm is not None and not against.is_told_apart else "")
-    row = _row(task, entry, ())
+    _, _, _, behind, p_value, _ = cells(line, factor)
+    is_like_first = against is not None and against.p_holm is not None and not against.is_told_apart
+    tie = "=" if is_shared else "≈" if is_like_first else ""
     interval = ends_text(line.interval, factor)
+    row = _row(task, entry, ())
     return replace(row, rank=line.rank or 1, tie=tie, interval=interval, behind=behind, p_value=p_value)
 
 

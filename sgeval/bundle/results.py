@@ -20,7 +20,7 @@ from sgeval.bundle.splits import digest
 from sgeval.bundle.strict_yaml import parse_yaml
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write
-from sgeval.protocol import name_own_template, protocol
+from sgeval.protocol import differing_parts, name_own_template, protocol
 from sgeval.report.text import NOTHING, cut, percent
 from sgeval.runs import Run
 from sgeval.signature import parts_of
@@ -55,9 +55,8 @@ def differing(run: Run, task: Task, version: str) -> list[tuple[str, str, str]]:
     idle = {name for name in parts_of(run.signature) if name not in here}
     asked = name_own_template(task.metric, {**task.protocol(), "version": version})
     there = {name: value for name, value in asked.items() if name not in idle}
-    names = [name for name in dict.fromkeys((*there, *here)) if name in there or name not in OPEN]
-    pairs = ((name, there.get(name, ""), here.get(name, "")) for name in names)
-    return [pair for pair in pairs if pair[1] != pair[2]]
+    said = {name: value for name, value in here.items() if name in there or name not in OPEN}
+    return list(differing_parts(there, said))
 
 
 def entry_of(

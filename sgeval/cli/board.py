@@ -48,7 +48,7 @@ def add(
     read = read_run(run)
     about = About.checked(system or read.name, team, link, size)
     entry = make_entry(read, found.tasks[task], about)
-    folder = Results(results or board / "results", found.tasks).add(entry, run)
+    folder = Results(results or board / "results", found.tasks).add(entry, read)
     say(f"Added as {folder}")
     if entry.differs:
         words = "; ".join(
