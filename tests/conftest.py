@@ -1,6 +1,8 @@
 """Shared fixtures: a fake encoder that counts its calls, pictures, random graphs, and the slow reference."""
 
 import hashlib
+import socket
+import threading
 
 import numpy as np
 import pytest
@@ -202,3 +204,22 @@ def browser(tmp_path_factory):
     browser = Browser(tmp_path_factory.mktemp("profile"))
     yield browser
     browser.close()
+
+
+@pytest.fixture
+def nobody():
+    """A port of this machine that nobody should come to; the visitors that came."""
+    came, server = [], socket.create_server(("127.0.0.1", 0))
+
+    def listen():
+        while True:
+            try:
+                one, _ = server.accept()
+            except OSError:
+                return
+            came.append(one.recv(100))
+            one.close()
+
+    threading.Thread(target=listen, daemon=True).start()
+    yield server.getsockname()[1], came
+    server.close()

@@ -1,21 +1,15 @@
-"""The leaderboard against those who do not mean well: addresses of public advisories, uploads, and what a scorer may do."""
+"""The leaderboard against those who do not mean well: addresses of public advisories, uploads, visitors."""
 
 import asyncio
 import gzip
-import hashlib
-import io
 import json
 import os
 import pickle
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import threading
 import time
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -23,38 +17,20 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from board_attack_kit import GOOD, LINUX, SECRETS, another, digest, zipped
 
-from benchmarks.perf.board_client import ANSWER, FAULTS, FILE, LEADERBOARD, LINK, Visitor, copied, free_port, serving
-from sgeval.board import Results, child, read_board, scoring, server, standing
+from benchmarks.perf.board_client import ANSWER, FAULTS, FILE, LEADERBOARD, LINK, Visitor, copied, serving
+from sgeval.board import Results, read_board, server, standing
 from sgeval.board.guard import FULL, KEPT_SECONDS, KEPT_WHEN_FULL, Guard, names_uploads_alone
 from sgeval.board.pages import submission_page
-from sgeval.board.remote import Remote
-from sgeval.board.results import ENTRY, RUN, About
-from sgeval.board.scoring import Scorer
+from sgeval.board.results import ENTRY, RUN
 from sgeval.board.space import Visitors, _stands, _visitor
 from sgeval.errors import SgevalError
 
-GOOD = (LEADERBOARD / "submissions/situations/average.jsonl").read_bytes()
 VIDEOS = (LEADERBOARD / "submissions/videos/careful.jsonl").read_bytes()
 CANARY = "CANARY-7f3a9b-of-a-file"
-SECRETS = {
-    name: f"CANARY-secret-{name}"
-    for name in ("SGEVAL_RESULTS_TOKEN", "HF_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY")
-}
 SMALL = 2_000_000
 OLD, SPOILT = "20251130-120000-0123abcd", "20251130-120000-0123abce"
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
-
-
-def another(number):
-    """A submission like `GOOD` that says one other thing."""
-    return GOOD.replace(b'"carefully"', f'"in manner {number}"'.encode(), 1)
-
-
-def digest(folder):
-    """What a folder holds: names and bytes."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -83,25 +59,6 @@ def _make_odd_results(results):
     spoilt = results / "demo_situations" / SPOILT
     spoilt.mkdir()
     (spoilt / ENTRY).write_text("[]", encoding="utf-8")
-
-
-@pytest.fixture
-def nobody():
-    """A port of this machine that nobody should come to; the visitors that came."""
-    came, server = [], socket.create_server(("127.0.0.1", 0))
-
-    def listen():
-        while True:
-            try:
-                one, _ = server.accept()
-            except OSError:
-                return
-            came.append(one.recv(100))
-            one.close()
-
-    threading.Thread(target=listen, daemon=True).start()
-    yield server.getsockname()[1], came
-    server.close()
 
 
 def raw(port, request, body=b"", *, head="Host: 127.0.0.1"):
@@ -308,15 +265,6 @@ def test_secrets_leave_the_environment(tmp_path):
 
 
 # uploads
-
-
-def zipped(*files):
-    """A zip of names and bytes."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files:
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 class Evil:
@@ -545,343 +493,3 @@ def test_visitors_are_forgotten_after_an_hour():
     clock[0] = 3600
     visitors.count("a")
     assert visitors._seen.keys() == {"a"}
-
-
-# the child
-
-
-@pytest.fixture
-def scorer(tmp_path):
-    """A scorer of a board with these limits, and with results of its own."""
-
-    def make(keep=None, **limits):
-        folder = copied(tmp_path / "board")
-        with (folder / "board.yaml").open("a", encoding="utf-8") as file:
-            file.write(f"limits: {json.dumps(limits)}\n")
-        board = read_board(folder)
-        return Scorer(board, Results(tmp_path / "results", board.tasks), keep)
-
-    return make
-
-
-def written(folder, data, name="x.jsonl"):
-    """A file with these bytes."""
-    path = folder / name
-    path.write_bytes(data)
-    return path
-
-
-PROBE = """
-import json, os, resource, socket, subprocess, sys
-os.symlink("/proc", "odd")
-from sgeval.board import child
-child._limit(2000, 60)
-def tried(do):
-    try:
-        do()
-    except PermissionError:
-        return "refused"
-    except Exception as fault:
-        return type(fault).__name__
-    return "done"
-found = {
-    "connect": tried(lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)),
-    "bind": tried(lambda: socket.socket().bind(("127.0.0.1", 0))),
-    "name": tried(lambda: socket.getaddrinfo("localhost", 80)),
-    "datagram": tried(lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))),
-    "run": tried(lambda: subprocess.run(["true"])),
-    "system": tried(lambda: os.system("true")),
-    "exec": tried(lambda: os.execv("/bin/true", ["true"])),
-    "fork": tried(lambda: os.fork() or os._exit(0)),
-    "spawn": tried(lambda: os.posix_spawn("/bin/true", ["true"], {})),
-    "parent": tried(lambda: open(f"/proc/{os.getppid()}/environ")),
-    "itself": tried(lambda: open("/proc/self/../self/environ")),
-    "two slashes": tried(lambda: open("//proc/self/environ")),
-    "bytes": tried(lambda: open(b"//proc/self/environ")),
-    "a link": tried(lambda: open("odd/self/environ")),
-    "the folder": tried(lambda: os.open("/proc", os.O_RDONLY)),
-    "big": tried(lambda: bytearray(3_000_000_000)),
-}
-found["status"] = tried(lambda: open("/proc/self/status"))
-found["seconds"] = resource.getrlimit(resource.RLIMIT_CPU)
-print(json.dumps(found))
-"""
-
-
-@LINUX
-def test_a_child_reaches_nothing(nobody, tmp_path):
-    port, came = nobody
-    given = {**os.environ, "PYTHONPATH": str(LEADERBOARD.parents[1])}
-    command = [sys.executable, "-c", PROBE, str(port)]
-    told = subprocess.run(command, capture_output=True, timeout=60, cwd=tmp_path, env=given)
-    found = json.loads(told.stdout.splitlines()[-1])
-    assert found.pop("big") == "MemoryError" and found.pop("status") == "done"
-    soft, hard = found.pop("seconds")
-    assert soft < hard  # else the signal is that of too much memory
-    assert set(found.values()) == {"refused"}, (found, told.stderr)
-    assert came == []
-
-
-def test_a_child_is_told_of_no_secret(scorer, tmp_path, monkeypatch):
-    for name, value in SECRETS.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SGEVAL_SOMETHING", "CANARY")
-    seen = []
-
-    def look(command, folder, environment, seconds):
-        seen.append((command, environment, list(folder.iterdir())))
-        return 0, ""
-
-    monkeypatch.setattr(scoring, "_finished", look)
-    made = scorer()
-    with pytest.raises(SgevalError, match="the scorer stopped; nothing was added"):
-        made.check(made.board.tasks["demo_situations"], written(tmp_path, GOOD))
-    ((_, environment, work),) = seen
-    assert work == [] and "CANARY" not in str(environment)
-    allowed = {
-        *scoring.KEPT_ENVIRONMENT,
-        "PYTHONPATH",
-        "HOME",
-        "TMPDIR",
-        "HF_HUB_OFFLINE",
-        "TQDM_DISABLE",
-        "OMP_NUM_THREADS",
-    }
-    assert environment.keys() <= allowed
-
-
-@LINUX
-@pytest.mark.parametrize("limits, words", [({"memory_mb": 400}, "needed more than 400 MB"), ({"seconds": 1}, "in 1 s")])
-def test_a_submission_that_takes_too_much_is_told_so(scorer, tmp_path, monkeypatch, limits, words):
-    monkeypatch.setattr(scoring, "GRACE", 0)
-    made = scorer(**limits, graphs=10**8)
-    many = zipped(("x.json", b"[" + b'{"a":[]},' * 2_000_000 + b"0]"))
-    with pytest.raises(SgevalError, match=words) as told:
-        made.submit(made.board.tasks["demo_situations"], written(tmp_path, many, "x.zip"), About("greedy"))
-    assert "\n" not in str(told.value)
-    assert not (tmp_path / "results").exists()
-
-
-@LINUX
-@pytest.mark.parametrize("end", ["time", "killed"])
-def test_all_processes_of_a_child_end_with_it(tmp_path, end):
-    mark = tmp_path / "alive"
-    tick = f"import time\nwhile True: open({str(mark)!r}, 'w').write(str(time.time())); time.sleep(0.05)"
-    suicide = "os.kill(os.getpid(), 9)" if end == "killed" else "time.sleep(60)"
-    code = f"import os, subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', {tick!r}]); time.sleep(1)\n{suicide}"
-    found, _ = scoring._finished(
-        [sys.executable, "-c", code], tmp_path, {"PATH": os.environ["PATH"]}, 2 - scoring.GRACE
-    )
-    assert found == (-signal.SIGKILL if end == "killed" else None)
-    said = mark.read_text()
-    time.sleep(0.4)
-    assert mark.read_text() == said
-
-
-@LINUX
-@pytest.mark.parametrize(
-    "number, words",
-    [
-        (signal.SIGKILL, "expected to be scored, needed more than 4,000 MB"),
-        (getattr(signal, "SIGXCPU", 0), "expected to be scored in 1200 s of processor time, took longer"),  # 4 × 300
-        (signal.SIGSEGV, "expected to be scored, the scorer stopped"),
-    ],
-)
-def test_a_child_that_dies_adds_nothing(scorer, tmp_path, monkeypatch, number, words):
-    monkeypatch.setattr(scoring, "_finished", lambda *_: (-number, ""))
-    made = scorer()
-    with pytest.raises(SgevalError, match=words):
-        made.submit(made.board.tasks["demo_situations"], written(tmp_path, GOOD), About("dead"))
-    assert not (tmp_path / "results").exists()
-
-
-@LINUX
-def test_a_child_without_its_parent_ends_at_once(tmp_path):
-    command = [sys.executable, child.__file__, str(tmp_path / "job.json"), str(os.getpid() + 1)]
-    told = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    assert (told.returncode, told.stdout, told.stderr) == (child.ORPHANED, b"", b"")
-
-
-@LINUX
-def test_a_child_ends_with_its_parent_from_the_start(tmp_path):
-    os.mkfifo(job := tmp_path / "job.json")  # it waits for its job for ever
-    code = (
-        "import os, subprocess, sys, time; from pathlib import Path\n"
-        f"made = subprocess.Popen([sys.executable, {child.__file__!r}, {str(job)!r}, str(os.getpid())])\n"
-        "print(made.pid, flush=True); time.sleep(600)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
-        number = int(parent.stdout.readline())
-        with job.open("wb"):  # opens once the child reads
-            parent.kill()
-            parent.wait()
-            assert _ends(number)
-
-
-def _ends(number):
-    """Whether a process ends within some seconds."""
-    place = Path(f"/proc/{number}/stat")
-    for _ in range(200):
-        with suppress(OSError):
-            if place.read_text().rpartition(")")[2].split()[0] != "Z":
-                time.sleep(0.05)
-                continue
-        return True
-    os.kill(number, signal.SIGKILL)
-    return False
-
-
-def test_a_full_disk_is_told_and_the_file_stays(scorer, tmp_path, monkeypatch, capsys):
-    def full(*_):
-        raise OSError(28, "No space left on device", "/secret/place")
-
-    kept = []
-    made = scorer(kept.append)
-    file = written(tmp_path, GOOD)
-    monkeypatch.setattr(Results, "add", full)
-    words = r"submission: cannot be scored or added now \(No space left on device\); please try again later"
-    with pytest.raises(SgevalError, match=f"^{words}$"):
-        made.submit(made.board.tasks["demo_situations"], file, About("full"))
-    monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(SgevalError, match=f"^{words}$"):
-        made.check(made.board.tasks["demo_situations"], file)
-    assert file.read_bytes() == GOOD and kept == []
-    assert capsys.readouterr().err.count("/secret/place") == 2  # the keeper's log says where
-
-
-@LINUX
-def test_folders_of_processes_that_were_killed_are_swept(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    with scoring.made_folder() as mine:
-        kept = [
-            Path(mine).name,
-            "sgeval-board-x-1",
-            "sgeval-board-1-x",
-            "sgeval-boards",
-            "sgeval-board-99999999999999999999-x",
-        ]
-        for name in (f"sgeval-board-{dead.pid}-x", *kept[1:]):
-            (tmp_path / name / "work").mkdir(parents=True)
-        (tmp_path / f"sgeval-board-{dead.pid}-link").symlink_to(tmp_path / kept[1])
-        scoring.sweep_folders()
-        assert {*kept, f"sgeval-board-{dead.pid}-link"} == {path.name for path in tmp_path.iterdir()}
-
-
-# results elsewhere
-
-
-class Hub:
-    """A repository that fails as often as it is told."""
-
-    def __init__(self, fails):
-        self.fails, self.there = fails, []
-
-    def file_exists(self, repo, name, repo_type):
-        return name in self.there
-
-    def upload_folder(self, *, path_in_repo, folder_path, **_):
-        if self.fails:
-            self.fails -= 1
-            raise ConnectionError("hub\nis <b>away</b>")
-        self.there += [f"{path_in_repo}/{path.name}" for path in folder_path.iterdir()]
-
-
-def test_an_entry_that_cannot_be_uploaded_stays_and_is_tried_again(scorer, tmp_path):
-    said, hub = [], Hub(1)
-    made = scorer(Remote("org/results", hub, said.append).keep)
-    task = made.board.tasks["demo_situations"]
-    first = made.submit(task, written(tmp_path, another(1)), About("first")).entry
-    assert hub.there == [] and len(said) == 1 and "\n" not in said[0] and "not uploaded to org/results yet" in said[0]
-    assert [each.id for each in Results(tmp_path / "results", {task.id: task}).entries(task.id)] == [first.id]
-    second = made.submit(task, written(tmp_path, another(2)), About("second")).entry
-    assert {f"{task.id}/{each.id}/entry.json" for each in (first, second)} <= {*hub.there}
-
-
-# starting and ending
-
-
-def started(folder, **environment):
-    """`python app.py`, its output in one pipe."""
-    root = str(LEADERBOARD.parents[1])
-    given = {**os.environ, "PYTHONPATH": root, "TMPDIR": str(folder.parent), **environment}
-    command = [sys.executable, "app.py"]
-    return subprocess.Popen(command, cwd=folder, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-WRONG = {
-    "port": "expected a port",
-    "taken": "cannot be listened on (Address already in use); GRADIO_SERVER_PORT chooses",
-    "board": "board/board.yaml: tasks[0]",
-    "no README": "README.md: expected the about page, found none",
-    "a README of bytes": "README.md: expected UTF-8 text",
-    "a file": "results: expected a folder of results that can be written, found a file",
-    "nowhere": "expected a folder of results that can be written, got: ",
-}
-
-
-STARTS = """
-import json, os, sys
-from sgeval.board.server import serve
-here, place = os.getcwd(), os.environ["TMPDIR"]
-for folder, port in json.loads(sys.argv[1]):
-    os.environ |= {"GRADIO_SERVER_PORT": port, "TMPDIR": place}
-    try:
-        serve(folder, folder + "/results")
-    except SystemExit as end:
-        print(end.code, file=sys.stderr)
-    os.chdir(here)
-"""
-
-
-@pytest.fixture(scope="module")
-def wrong(tmp_path_factory):
-    """By fault what a start says: all in one process, which loads the package once."""
-    root, taken = tmp_path_factory.mktemp("wrong"), socket.create_server(("127.0.0.1", 0))
-    cases = []
-    for fault in WRONG:
-        folder = copied(root / fault.replace(" ", "_"))
-        results = folder / "results"
-        if fault == "board":
-            (folder / "board.yaml").write_text("title: x\ntasks: [{id: A}]\n", encoding="utf-8")
-        elif fault == "no README":
-            (folder / "README.md").unlink()
-        elif fault == "a README of bytes":
-            (folder / "README.md").write_bytes(b"\xff")
-        elif fault in ("a file", "nowhere"):
-            shutil.rmtree(results)
-            results.write_bytes(b"") if fault == "a file" else results.symlink_to("/proc/nothing")
-        port = {"port": "no", "taken": str(taken.getsockname()[1])}.get(fault) or str(free_port())
-        cases.append((str(folder), port))
-    given = {**os.environ, "PYTHONPATH": str(LEADERBOARD.parents[1]), "TMPDIR": str(root)}
-    command = [sys.executable, "-c", STARTS, json.dumps(cases)]
-    told = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
-    taken.close()
-    lines = told.stderr.splitlines()
-    assert told.stdout == "" and len(lines) == 2 * len(WRONG), told
-    return dict(zip(WRONG, zip(lines[::2], lines[1::2], strict=True), strict=True))
-
-
-@LINUX
-@pytest.mark.parametrize("fault", WRONG)
-def test_what_is_wrong_at_the_start_is_one_line(wrong, fault):
-    line, code = wrong[fault]
-    assert line.startswith("sgeval: ") and line.count(WRONG[fault]) == 1 and code == "2"
-
-
-@LINUX
-def test_a_board_is_ended_without_a_trace(tmp_path):
-    pytest.importorskip("gradio")
-    folder = copied(tmp_path / "board")
-    before = started(folder, GRADIO_SERVER_PORT="no")
-    before.communicate(timeout=60)
-    (tmp_path / f"sgeval-board-{before.pid}-x").mkdir()  # of one that was killed
-    process = started(folder, GRADIO_SERVER_PORT=str(free_port()))
-    assert process.stdout.readline().startswith("The board is at http://127.0.0.1:")
-    (work,) = tmp_path.glob("sgeval-board-*")
-    assert work.name.startswith(f"sgeval-board-{process.pid}-")
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 0 and said == ""
-    assert not list(tmp_path.glob("sgeval-board-*"))
