@@ -1,6 +1,8 @@
 """How `sgeval score` ends: its exit codes, and what cannot be written."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -137,3 +139,15 @@ class TestWhatCannotBeWritten:
     def test_pictures_below_a_file(self, refused, taken):
         refused("validate", SCENES / "predictions_good.jsonl", "--images", taken / "images")
         refused("doctor", "--model", "demo", "--pictures", taken)
+
+
+def test_nobody_reads_on(tmp_path):
+    """`sgeval validate … | head -1`: the rest is not wanted, and that is no fault of any file."""
+    row = {"image_id": "a", "objects": [], "relations": [{"subject_id": 0, "object_id": 1, "predicate": "on"}] * 20_000}
+    (tmp_path / "p.jsonl").write_text(json.dumps(row))
+    program = "from sgeval.cli import main; main()"
+    command = [sys.executable, "-c", program, "validate", str(tmp_path / "p.jsonl")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith("fault prediction")
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait() == 1

@@ -34,6 +34,8 @@ def ends_well(command: Callable[..., None]) -> Callable[..., None]:
         except SgevalError as fault:
             say(f"sgeval: {fault}")
             raise typer.Exit(BAD_INPUT) from None
+        except BrokenPipeError:  # whoever read standard output has left (`| head`): typer ends quietly, with code 1
+            raise
         except OSError as fault:
             say(f"sgeval: {fault.filename or 'a file'}: {fault.strerror or fault}")
             raise typer.Exit(BAD_INPUT) from None
