@@ -5,11 +5,10 @@ import os
 from dataclasses import replace
 
 import pytest
-from board_kit import BOARD, Filled, found, make_board, make_run
+from board_kit import BOARD, Filled, found, make_board, make_run, tree
 from typer.testing import CliRunner
 
 from sgeval.board import Results, read_board, standing
-from sgeval.board.remote import Remote
 from sgeval.board.results import ENTRY, About, make_entry
 from sgeval.board.tables import Tables, Wanted, cells, headings, kinds, widths
 from sgeval.cli.app import app
@@ -29,10 +28,6 @@ def filled(board, tmp_path):
 
 def stand(filled):
     return standing(filled.board.tasks["videos"], filled.results.entries("videos"))
-
-
-def tree(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 class TestSettings:
@@ -351,54 +346,6 @@ class TestTables:
         assert tables.of("videos").ranked == ()
         filled.add("one", 12)
         assert len(tables.renew("videos").ranked) == len(tables.of("videos").ranked) == 1
-
-
-class FakeHub:
-    def __init__(self):
-        self.files, self.broken, self.commits = {}, False, []
-
-    def snapshot_download(self, repo_id, *, repo_type, local_dir):
-        if self.broken:
-            raise ConnectionError("no\nnetwork")
-        for name, data in self.files.items():
-            (local_dir / name).parent.mkdir(parents=True, exist_ok=True)
-            (local_dir / name).write_bytes(data)
-
-    def file_exists(self, repo_id, filename, *, repo_type):
-        if self.broken:
-            raise ConnectionError("no\nnetwork")
-        return filename in self.files
-
-    def upload_folder(self, *, repo_id, repo_type, folder_path, path_in_repo, commit_message):
-        self.commits.append(path_in_repo)
-        self.files |= {f"{path_in_repo}/{name}": data for name, data in tree(folder_path).items()}
-
-
-class TestRemote:
-    def test_there_and_back(self, filled, tmp_path):
-        hub, said = FakeHub(), []
-        remote = Remote("me/results", hub, said.append)
-        for name, n in (("one", 12), ("two", 3)):
-            remote.keep(filled.results.place(filled.add(name, n)[0]))
-        remote.fetch(tmp_path / "elsewhere")
-        assert tree(tmp_path / "elsewhere") == tree(filled.results.folder) and len(hub.commits) == 2 and not said
-        assert len(Results(tmp_path / "elsewhere", filled.board.tasks).entries("videos")) == 2
-
-    def test_what_fails_is_tried_again_and_nothing_is_replaced(self, filled):
-        hub, said = FakeHub(), []
-        remote = Remote("me/results", hub, said.append)
-        first, second, third = (filled.results.place(filled.add(name, 3)[0]) for name in "abc")
-        hub.broken = True
-        remote.keep(first)
-        assert len(said) == 1 and "not uploaded" in said[0] and "\n" not in said[0]
-        with pytest.raises(SgevalError, match="cannot be fetched"):
-            remote.fetch(filled.results.folder)
-        hub.broken = False
-        remote.keep(second)
-        assert hub.commits == [f"videos/{each.name}" for each in (first, second)]
-        hub.files[f"videos/{third.name}/{ENTRY}"] = b"of another"
-        remote.keep(third)
-        assert hub.files[f"videos/{third.name}/{ENTRY}"] == b"of another" and len(hub.commits) == 2
 
 
 class TestCommand:

@@ -12,11 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from board_attack_kit import GOOD, LINUX, SECRETS, another, zipped
+from board_attack_kit import GOOD, LINUX, SECRETS, zipped
 
 from benchmarks.perf.board_client import LEADERBOARD, copied
 from sgeval.board import Results, child, read_board, scoring
-from sgeval.board.remote import Remote
 from sgeval.board.results import About
 from sgeval.board.scoring import Scorer
 from sgeval.errors import SgevalError
@@ -239,33 +238,3 @@ def test_folders_of_processes_that_were_killed_are_swept(tmp_path, monkeypatch):
         (tmp_path / f"sgeval-board-{dead.pid}-link").symlink_to(tmp_path / kept[1])
         scoring.sweep_folders()
         assert {*kept, f"sgeval-board-{dead.pid}-link"} == {path.name for path in tmp_path.iterdir()}
-
-
-# results elsewhere
-
-
-class Hub:
-    """A repository that fails as often as it is told."""
-
-    def __init__(self, fails):
-        self.fails, self.there = fails, []
-
-    def file_exists(self, repo, name, repo_type):
-        return name in self.there
-
-    def upload_folder(self, *, path_in_repo, folder_path, **_):
-        if self.fails:
-            self.fails -= 1
-            raise ConnectionError("hub\nis <b>away</b>")
-        self.there += [f"{path_in_repo}/{path.name}" for path in folder_path.iterdir()]
-
-
-def test_an_entry_that_cannot_be_uploaded_stays_and_is_tried_again(scorer, tmp_path):
-    said, hub = [], Hub(1)
-    made = scorer(Remote("org/results", hub, said.append).keep)
-    task = made.board.tasks["demo_situations"]
-    first = made.submit(task, written(tmp_path, another(1)), About("first")).entry
-    assert hub.there == [] and len(said) == 1 and "\n" not in said[0] and "not uploaded to org/results yet" in said[0]
-    assert [each.id for each in Results(tmp_path / "results", {task.id: task}).entries(task.id)] == [first.id]
-    second = made.submit(task, written(tmp_path, another(2)), About("second")).entry
-    assert {f"{task.id}/{each.id}/entry.json" for each in (first, second)} <= {*hub.there}

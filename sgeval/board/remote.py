@@ -3,9 +3,8 @@
 The token is the board's own; a fine-grained one that may write to this one repository is enough. It stays in this process.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol
 
 from sgeval.board.results import ENTRY
@@ -18,8 +17,8 @@ class Hub(Protocol):
     def snapshot_download(self, repo_id: str, *, repo_type: str, local_dir: Path) -> Any:
         """Fetch all files."""
 
-    def file_exists(self, repo_id: str, filename: str, *, repo_type: str) -> bool:
-        """Whether a file is there."""
+    def list_repo_files(self, repo_id: str, *, repo_type: str) -> list[str]:
+        """The names of all files."""
 
     def upload_folder(
         self, *, repo_id: str, repo_type: str, folder_path: Path, path_in_repo: str, commit_message: str
@@ -32,8 +31,8 @@ class Remote:
 
     def __init__(self, repo: str, hub: Hub, say: Callable[[str], None] = print) -> None:
         self.repo, self.hub, self.say = repo, hub, say
-        self._waiting: list[Path] = []
-        self._busy = Lock()
+        self._there: set[str] = set()
+        self._told: set[str] = set()
 
     def fetch(self, folder: Path) -> None:
         """Fetch the results into a folder. Raises `SgevalError` in one line when that fails."""
@@ -42,26 +41,39 @@ class Remote:
         except Exception as fault:  # of many libraries
             raise SgevalError(f"results of {self.repo}: cannot be fetched ({one_line(str(fault))})") from None
 
-    def keep(self, entry: Path) -> None:
-        """Upload an entry's folder, and those whose upload failed before. What fails waits for the next one; it is on the
-        board meanwhile, and on this disk."""
-        with self._busy:
-            self._waiting.append(entry)
-            for folder in list(self._waiting):
-                place = f"{folder.parent.name}/{folder.name}"
+    def keep(self, entries: Iterable[Path]) -> None:
+        """Upload the folders of entries that are not there. What fails is told once, and waits for the next call; it is on
+        the board meanwhile, and on this disk."""
+        named = {f"{entry.parent.name}/{entry.name}": entry for entry in entries}
+        if named.keys() <= self._there:
+            return
+        try:  # another board may add to it too
+            files = self.hub.list_repo_files(self.repo, repo_type="dataset")
+        except Exception as fault:  # of many libraries
+            self._tell(f"results of {self.repo}: cannot be listed ({one_line(str(fault))})")
+            return
+        self._there |= {file.removesuffix(f"/{ENTRY}") for file in files if file.endswith(f"/{ENTRY}")}
+        for place, folder in named.items():
+            if place not in self._there:
                 try:
-                    if not self.hub.file_exists(self.repo, f"{place}/{ENTRY}", repo_type="dataset"):
-                        self.hub.upload_folder(
-                            repo_id=self.repo,
-                            repo_type="dataset",
-                            folder_path=folder,
-                            path_in_repo=place,
-                            commit_message=f"Add {place}",
-                        )
-                    self._waiting.remove(folder)
+                    self._upload(place, folder)
                 except Exception as fault:  # of many libraries
-                    self.say(f"{place}: not uploaded to {self.repo} yet ({one_line(str(fault))})")
-                    return
+                    self._tell(f"{place}: not uploaded to {self.repo} yet ({one_line(str(fault))})")
+
+    def _upload(self, place: str, folder: Path) -> None:
+        self.hub.upload_folder(
+            repo_id=self.repo,
+            repo_type="dataset",
+            folder_path=folder,
+            path_in_repo=place,
+            commit_message=f"Add {place}",
+        )
+        self._there.add(place)
+
+    def _tell(self, words: str) -> None:
+        if words not in self._told:
+            self.say(words)
+        self._told.add(words)
 
 
 def connect(repo: str, token: str | None) -> Remote:

@@ -216,30 +216,41 @@ def _over_all(system: Contender, key: str) -> Sample:
 
 
 class Results:
-    """A folder of the results of some tasks, as they are when it is read. `entries` are those that fit their task; `faults`
-    says of the others what is wrong: a folder may come from elsewhere."""
+    """A folder of the results of some tasks, as it was when it was last looked at. `entries` are those that fit their task;
+    `faults` says of the others what is wrong: a folder may come from elsewhere."""
 
     def __init__(self, folder: str | Path, tasks: Mapping[str, Task]) -> None:
-        self.folder = Path(folder)
+        self.folder, self.tasks = Path(folder), tasks
         self.faults: list[str] = []
-        self._entries: dict[str, dict[str, Entry]] = {}
+        self._seen: set[Path] = set()
+        self._entries: dict[str, dict[str, Entry]] = {task: {} for task in tasks}
+        self.look()
+
+    def look(self) -> list[Entry]:
+        """Read what came to the folder since the last look; the entries among it that fit their task."""
+        new = []
         for path in sorted(self.folder.glob(f"*/*/{ENTRY}")):
+            if path in self._seen or path.parent.name.startswith(NEW):
+                continue
+            self._seen.add(path)
             try:
                 entry = _read(path)
                 place = f"{entry.task}/{entry.id}"
-                one_of(f"{place}: task", entry.task, tasks)
-                _check_fit(entry, tasks[entry.task], place)
+                one_of(f"{place}: task", entry.task, self.tasks)
+                _check_fit(entry, self.tasks[entry.task], place)
                 self._check_units(entry)
                 self._keep(entry)
+                new.append(entry)
             except SgevalError as fault:
                 self.faults.append(one_line(str(fault)))
+        return new
 
     def _keep(self, entry: Entry) -> None:
-        self._entries.setdefault(entry.task, {})[entry.id] = entry
+        self._entries[entry.task][entry.id] = entry
 
     def entries(self, task: str) -> list[Entry]:
         """The entries of a task, oldest first."""
-        return [entry for _, entry in sorted(self._entries.get(task, {}).items())]
+        return [entry for _, entry in sorted(self._entries[task].items())]
 
     def find(self, name: str) -> Entry | None:
         """The entry of an id."""
@@ -287,6 +298,7 @@ class Results:
             with atomic_write(work / ENTRY) as file:
                 file.write(_written(entry))
             work.chmod(0o755)
+            self._seen.add(target / ENTRY)
             work.rename(target)  # refused where another is in the way, unless that is an empty folder
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
@@ -296,7 +308,7 @@ class Results:
 
     def _check_units(self, entry: Entry) -> None:
         """Refuse an entry over other pictures or videos than those that are there."""
-        first = next(iter(self._entries.get(entry.task, {}).values()), entry)
+        first = next(iter(self._entries[entry.task].values()), entry)
         there, here = first.contender.units, entry.contender.units
         for words, ids in (("missing", there - here), ("unknown", here - there)):
             if ids:

@@ -7,9 +7,9 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Any
 
 from sgeval.board.assets import Assets
@@ -34,18 +34,61 @@ CSS = """
 """
 NOT_DUMPABLE = 4  # PR_SET_DUMPABLE of Linux
 BAD_INPUT = 2
+EVERY = 30  # seconds between looks at the folder of results
 FRAME = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-src 'self'"
 
 
-def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None = None) -> Any:
-    """The ASGI app of the board in a folder; uploads lie where `GRADIO_TEMP_DIR` says, and `remote` keeps results
-    elsewhere too."""
+class Upkeep:
+    """Looks at the folder of results now and then, and after each submission: what `sgeval board add` put there comes into
+    its table, and what the Hub lacks is uploaded, while nobody waits for the network."""
+
+    def __init__(self, results: Results, tables: Tables, remote: Remote | None) -> None:
+        self.results, self.tables, self.remote = results, tables, remote
+        self._n_told = 0
+        self._wanted = Event()
+        self._busy = Lock()
+
+    def added(self, entry: Path) -> None:
+        """Note an entry that was scored here: it stands in its table before this returns."""
+        self.tables.renew(entry.parent.name)
+        self._wanted.set()
+
+    def look(self) -> None:
+        """Take in what is new, tell what cannot be, and upload."""
+        with self._busy:
+            for task in {entry.task for entry in self.results.look()}:
+                self.tables.renew(task)
+            self.tell()
+            if self.remote is not None:
+                tasks = self.tables.board.tasks
+                self.remote.keep(self.results.place(entry) for task in tasks for entry in self.results.entries(task))
+
+    def tell(self) -> None:
+        """A line for each entry that cannot be read."""
+        for line in self.results.faults[self._n_told :]:
+            print(f"sgeval: {one_line(line)}", file=sys.stderr)
+            self._n_told += 1
+
+    def start(self) -> None:
+        """Look again and again, in a thread that ends with the process."""
+        Thread(target=self._again, name="upkeep", daemon=True).start()
+
+    def _again(self) -> None:
+        while True:
+            self.look()
+            self._wanted.wait(EVERY)
+            self._wanted.clear()
+
+
+def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None = None) -> tuple[Any, Upkeep]:
+    """The ASGI app of the board in a folder, and what keeps it up to date; uploads lie where `GRADIO_TEMP_DIR` says, and
+    `remote` keeps results elsewhere too."""
     board, about = read_board(folder), _about(folder)
     kept = Results(results, board.tasks)
     tables = Tables(board, kept)
-    for line in kept.faults:
-        print(f"sgeval: {one_line(line)}", file=sys.stderr)
-    scorer = Scorer(board, kept, _after_adding(tables, remote))
+    upkeep = Upkeep(kept, tables, remote)
+    upkeep.tell()
+    scorer = Scorer(board, kept, upkeep.added)
 
     import gradio as gr  # seconds, and what is wrong is told before
     from fastapi import FastAPI
@@ -85,7 +128,7 @@ def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None =
         css=CSS,
         run_history=False,
     )
-    return Guard(Assets(mounted), board.limits.upload_bytes, uploads)
+    return Guard(Assets(mounted), board.limits.upload_bytes, uploads), upkeep
 
 
 def serve(folder: str | Path, results: str | Path) -> None:
@@ -128,7 +171,8 @@ def _serve(folder: Path, results: Path) -> None:
         }
         tempfile.tempdir = None  # where else files are made for a moment, ends with this folder too
         os.chdir(work)
-        app = make_app(folder, results, uploads, remote)
+        app, upkeep = make_app(folder, results, uploads, remote)
+        upkeep.start()
         words = f"The board is at http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}/ – Ctrl-C ends it"
 
         class Server(uvicorn.Server):
@@ -142,18 +186,10 @@ def _serve(folder: Path, results: Path) -> None:
             app, log_level="warning", server_header=False, timeout_graceful_shutdown=3, ws="none", proxy_headers=False
         )
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, with nothing left on the disk
-        Server(config).run([place_to_ask])
-
-
-def _after_adding(tables: Tables, remote: Remote | None) -> Callable[[Path], None]:
-    """What is done with the folder of an entry that was added: it stands in its table before the network is asked."""
-
-    def keep(entry: Path) -> None:
-        tables.renew(entry.parent.name)
-        if remote is not None:
-            remote.keep(entry)
-
-    return keep
+        try:
+            Server(config).run([place_to_ask])
+        finally:
+            upkeep.look()  # an entry may wait for its upload
 
 
 def _about(folder: Path) -> str:
