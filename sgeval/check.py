@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sgeval.data.source import check_split, read_source, source_files
+from sgeval.data.source import Pictures, check_split, image_folder, read_source, source_files
 from sgeval.errors import BadImage, Fault, InvalidInput, SgevalError, one_line, one_of, shown, steps
 from sgeval.every_row import Clean, Reading, Unread
 from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
@@ -89,7 +89,8 @@ def check_file(
     which: Kind = "video" if kind == "video" else "image"
     found = Check(file)
     gold_form = references_format or format
-    check_split(split, [(file, format), *([(references, gold_form)] if references else [])], which)
+    sources = [*([(references, gold_form)] if references else []), (file, format)]
+    check_split(split, sources, which)
     with _without_collector():
         given = _read(file, format, split, which, found, limits)
         if role_values is not None or _are_frames(given.rows):
@@ -122,7 +123,7 @@ def check_file(
         "predicates": len({canonical(predicate) for predicate in _predicates(graphs)}),
     }
     if kind == "image":
-        _check_scenes(mine, gold, images, found)
+        _check_scenes(mine, gold, images and image_folder(images, sources), found)
     elif gold is not None:
         _check_ids(mine, gold, found)
     return found
@@ -282,7 +283,7 @@ class _Case:
     size: Size | None
 
 
-def _check_scenes(mine: _Side, gold: _Side | None, images: Path | None, found: Check) -> None:
+def _check_scenes(mine: _Side, gold: _Side | None, images: Pictures | None, found: Check) -> None:
     graphs = mine.parsed.scenes
     if gold is None and any(graph.relations and not graph.objects for graph in graphs):
         found.warnings.append("relations without objects: if the objects are the references', give --references")
@@ -343,7 +344,7 @@ def _is_whole(reference: SceneGraph | None, gold: _Side | None) -> bool:
     return gold is None or (reference is not None and reference.key not in gold.parsed.cut)
 
 
-def _picture_sizes(pairs: Sequence[Pair], images: Path, mine: _Side, found: Check) -> list[Size | None]:
+def _picture_sizes(pairs: Sequence[Pair], images: Pictures, mine: _Side, found: Check) -> list[Size | None]:
     """The size of each picture, each decoded whole: a header says nothing of a file that was cut off."""
     sources = image_sources(images, pairs)
     sizes, faults = sizes_of(pairs, sources)

@@ -6,9 +6,11 @@ are unknown or fit both ways, it is. A picture that fits neither way is an error
 """
 
 import io
+import os
 import struct
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,29 @@ ORIENTATION = 0x0112  # the EXIF tag
 SIXTEEN_BIT = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 Size = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFolder(os.PathLike[str]):
+    """A folder of pictures, and the patterns of where they may lie below it, tried in this order (see `filled`)."""
+
+    path: Path
+    patterns: tuple[str, ...]
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+def filled(pattern: str, file_name: str) -> str:
+    """The path that a pattern gives for a name: `{file_name}` is the name as a record gives it, `{name}` its last part.
+    Braces count at the pattern's end alone: a folder may have some in its name.
+
+    >>> filled("images/{name}", "train/1.jpg"), filled("{a}/{file_name}", "train/{name}.jpg")
+    ('images/1.jpg', '{a}/train/{name}.jpg')
+    """
+    if pattern.endswith("{file_name}"):
+        return pattern.removesuffix("{file_name}") + file_name
+    return pattern.removesuffix("{name}") + PurePosixPath(file_name).name
 
 
 def load_image(source: Any, expected: Size | None = None) -> Image.Image:
@@ -204,17 +229,18 @@ def image_sources(images: Any, graphs: Sequence[tuple[SceneGraph | None, SceneGr
     """What `load_image` is to read for each (prediction, reference) pair.
 
     `images`: a mapping from `image_id`, or a folder: there `file_name` of the reference, else of the prediction,
-    relative and inside the folder, else `<image_id>.jpg`, `.jpeg`, `.png` or `.webp`. A picture that is not there comes
-    out as a `BadImage` in its place, for the caller to raise or to count.
+    relative and inside the folder, else `<image_id>.jpg`, `.jpeg`, `.png` or `.webp`; of an `ImageFolder` these below its
+    patterns. A picture that is not there comes out as a `BadImage` in its place, for the caller to raise or to count.
     """
     keys = [(reference or prediction).key for prediction, reference in graphs]  # type: ignore[union-attr]
     if isinstance(images, Mapping):
         return [_under_key(images, key) for key in keys]
-    if isinstance(images, (str, Path)):
+    if isinstance(images, (str, os.PathLike)):
         folder = Path(images)
         if not folder.is_dir():
-            raise SgevalError(f"images: expected a folder, got {shown(str(images))}")
-        return [_in_folder(folder.resolve(), *pair) for pair in graphs]
+            raise SgevalError(f"images: expected a folder, got {shown(str(folder))}")
+        patterns = images.patterns if isinstance(images, ImageFolder) else ("{file_name}",)
+        return [_in_folder(folder.resolve(), patterns, *pair) for pair in graphs]
     raise SgevalError(f"images: expected a folder, a mapping from image_id, or a list, got {type(images).__name__}")
 
 
@@ -233,11 +259,14 @@ def _is_link(path: Path) -> bool:
         return False
 
 
-def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGraph | None) -> Path | BadImage:
+def _in_folder(
+    folder: Path, patterns: Sequence[str], prediction: SceneGraph | None, reference: SceneGraph | None
+) -> Path | BadImage:
     graph = reference or prediction
     assert graph is not None
     name = (reference and reference.file_name) or (prediction and prediction.file_name)
-    tried = [name] if name else [graph.image_id + ending for ending in ENDINGS]
+    names = [name] if name else [graph.image_id + ending for ending in ENDINGS]
+    tried = list(dict.fromkeys(filled(pattern, each) for pattern in patterns for each in names))
     for candidate in tried:
         try:
             path = (folder / candidate).resolve()
@@ -250,5 +279,10 @@ def _in_folder(folder: Path, prediction: SceneGraph | None, reference: SceneGrap
         return BadImage(
             f"{one_line(str(folder / links[0]))}: expected a picture inside the folder, got a link out of it"
         )
-    words = shown(tried[0]) if name else f"{shown(graph.image_id)} with one of the endings {', '.join(ENDINGS)}"
-    return BadImage(f"{one_line(str(folder))}: expected the picture {words} inside, got none")
+    if name:
+        words = f"the picture {' or '.join(map(shown, tried))} inside"
+    else:
+        below = [pattern[: pattern.index("{")] for pattern in patterns if pattern != "{file_name}"]
+        places = ", ".join(["inside", *(f"or in {shown(folder)}" for folder in below if folder)])
+        words = f"the picture {shown(graph.image_id)} with one of the endings {', '.join(ENDINGS)} {places}"
+    return BadImage(f"{one_line(str(folder))}: expected {words}, got none")

@@ -1,5 +1,6 @@
 """The pictures of a run before any is decoded: their sizes, their names, and whether the boxes fit them."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -82,5 +83,5 @@ def file_below(source: Any, images: Any) -> str | None:
     """Where a picture lies below the folder of pictures; its bare name where it came another way."""
     if not isinstance(source, (str, Path)):
         return None
-    is_folder = isinstance(images, (str, Path))
+    is_folder = isinstance(images, (str, os.PathLike))
     return Path(source).relative_to(Path(images).resolve()).as_posix() if is_folder else Path(source).name

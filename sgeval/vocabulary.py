@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,8 @@ def vocabulary_of_rows(rows: Iterable[Any], normalisation: Normalisation = "word
 
 
 def make_vocabulary(given: Any, normalisation: Normalisation = "words") -> Vocabulary:
-    """The vocabulary that a user gives: rows, the path of a file of rows, or a mapping of (subject, object) to predicates.
+    """The vocabulary that a user gives: rows, the path of a file of rows or of a folder of them, or a mapping of (subject,
+    object) to predicates.
 
     >>> make_vocabulary({("dog", "mat"): ["on", "beside"]}).candidates("dog", "mat")
     {'on': 'on', 'beside': 'beside'}
@@ -179,12 +181,22 @@ def make_vocabulary(given: Any, normalisation: Normalisation = "words") -> Vocab
     if isinstance(given, Vocabulary):
         return given
     if isinstance(given, (str, Path)):
-        return vocabulary_of_rows(_file_rows(Path(given)), normalisation)
+        return vocabulary_of_rows(chain.from_iterable(map(_file_rows, vocabulary_files(Path(given)))), normalisation)
     if isinstance(given, Mapping):
         return vocabulary_of_rows(_mapping_rows(given), normalisation)
     if not isinstance(given, Iterable):
         raise SgevalError(f"vocabulary: expected rows, a file or a mapping, got {shown(given)}")
     return vocabulary_of_rows(given, normalisation)
+
+
+def vocabulary_files(path: Path) -> list[Path]:
+    """The files of rows that a path stands for: itself, or the Parquet files of a folder (an export's `pair_vocabulary/`)."""
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise SgevalError(
+            f"{one_line(str(path))}: expected a file of rows, or a folder of Parquet files, got a folder without"
+        )
+    return files
 
 
 def _file_rows(path: Path) -> Iterable[Any]:

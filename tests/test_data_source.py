@@ -83,9 +83,11 @@ def test_a_folder_where_a_file_is_meant_and_the_other_way_round(folder_of):
         read_source(file, "vg150")
     with pytest.raises(SgevalError, match='format: expected no config for a file, got "psg:full"'):
         read_source(file, "psg:full")
-    with pytest.raises(SgevalError, match="vg150: cannot be read"):
+    with pytest.raises(
+        SgevalError, match=r"vg150: expected a file, or a folder that `sgeval data export` wrote, got anot"
+    ):
         read_source(folder_of("vg150"), "sgeval")
-    with pytest.raises(SgevalError, match=r'split: expected none, since no data set.s folder is read, got "test"'):
+    with pytest.raises(SgevalError, match=r'split: expected none, since no data set is read, got "test"'):
         check_split("test", [(file, "sgeval")])
     with pytest.raises(SgevalError, match=r'format: expected one of sgeval, answers, pvsg, .*got "vg150"'):
         read_source(folder_of("vg150"), "vg150", kind="video")

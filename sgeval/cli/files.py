@@ -75,10 +75,6 @@ class Job:
         check_split(self.settings.get("split"), sources.values(), kind)
         found: dict[str, Any] = {}
         for flag, (path, form) in sources.items():
-            if path.is_dir() and form == "sgeval":
-                option = "references-format" if flag == "references" else "format"
-                hint = f"the folder of a data set needs --{option} NAME"
-                raise SgevalError(f"{flag}: expected a file, got the folder {path}; {hint}")
             found |= {flag: describe_file(path, source_files(path, form, kind))}
         found |= {"format": self.form("predictions"), "references_format": self.form("references")}
         names = ("split", "limit", *self.metric.more)

@@ -7,9 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-Images = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the pictures; of a data set its folder or export by default.", show_default=False),
+]
 Out = Annotated[Path, typer.Option(help="Run folder to write.", show_default=False)]
-Split = Annotated[str | None, typer.Option(help="Split to score, of a data set's folder; all by default.")]
+Split = Annotated[str | None, typer.Option(help="Split to score, of a data set; all by default.")]
 Context = Annotated[str | None, typer.Option(help="none (default), ratio:0.2, px:20 or openvocsgg.")]
 Fit = Annotated[str | None, typer.Option(help="model (default), pad or squash.")]
 Template = Annotated[str | None, typer.Option(help='Text of a triplet, e.g. "{subject} {predicate} {object}".')]
@@ -44,13 +47,12 @@ MODELS = (
     "transformers:ORG/REPO, a folder …"
 )
 FORMS = (
-    "sgeval (default), rlipv2, coco-rel or psg; or the data set whose folder is given: psg, visual_genome, vg150, ssg, fgov, "
-    "or NAME:CONFIG"
+    "sgeval (default; also what `sgeval data export` wrote), rlipv2, coco-rel or psg; or the data set whose folder is given: "
+    "psg, visual_genome, vg150, ssg, fgov, or NAME:CONFIG"
 )
-
-
 VIDEO_FORMS = (
-    "sgeval (default) or answers; or the data set whose folder is given: pvsg, vidor, vipseg, svg2_test, or NAME:CONFIG"
+    "sgeval (default; also what `sgeval data export` wrote) or answers; or the data set whose folder is given: pvsg, vidor, "
+    "vipseg, svg2_test, or NAME:CONFIG"
 )
 
 

@@ -24,8 +24,8 @@ app = typer.Typer(
 @ends_well
 def relclipscore(
     predictions: Annotated[Path, typer.Option(help="Prediction file, one scene graph a line.", show_default=False)],
-    images: flags.Images,
     out: flags.Out,
+    images: flags.Images = None,
     references: Annotated[Path | None, typer.Option(help="Annotated graphs, aligned by image_id.")] = None,
     model: Annotated[str | None, typer.Option(help=flags.MODELS)] = None,
     format: Annotated[str | None, typer.Option(help=f"Form of the predictions: {flags.FORMS}.")] = None,
@@ -70,7 +70,7 @@ def relclipscore(
     was stopped, by whatever, goes on with --resume and ends in the same results.
 
     Examples: `sgeval score relclipscore --predictions p.jsonl --references gold.jsonl --images photos/ --model clip-b32
-    --out runs/mine` · with a data set's own files: `… --references psg/ --references-format psg --split test --images coco/`
+    --out runs/mine` · with a data set's own files: `… --references psg/ --references-format psg --split test`
     """
     given = dict(locals())
     from sgeval.cli.scoring import RELCLIPSCORE
@@ -82,8 +82,8 @@ def relclipscore(
 @ends_well
 def theta(
     references: Annotated[Path, typer.Option(help="Annotated graphs, one a line.", show_default=False)],
-    images: flags.Images,
     out: flags.Out,
+    images: flags.Images = None,
     model: Annotated[str | None, typer.Option(help=f"The model that is judged: {flags.MODELS}")] = None,
     format: Annotated[str | None, typer.Option(help=f"Form of the graphs: {flags.FORMS}.")] = None,
     split: flags.Split = None,
@@ -91,8 +91,8 @@ def theta(
         Path | None,
         typer.Option(
             help="Candidates, where they are not those of the references: one JSON object a line with subject, "
-            "predicate and object, or Parquet with these columns. The vocabulary.jsonl of another run is one, and so are the "
-            "files in pair_vocabulary/ of `sgeval data export`."
+            "predicate and object, or Parquet with these columns, or a folder of such: the vocabulary.jsonl of another run, "
+            "pair_vocabulary/ of `sgeval data export`."
         ),
     ] = None,
     vocabulary_graphs: Annotated[
@@ -147,7 +147,7 @@ def theta(
     --out. `sgeval report OUT` makes a page of it. Lists of scores made elsewhere are scored from Python: `sgeval.theta`.
 
     Examples: `sgeval score theta --references gold.jsonl --images photos/ --model clip-b32 --out runs/theta` · `sgeval
-    score theta --references vg/ --format vg150 --split test --images vg/ --out runs/vg150`
+    score theta --references vg/ --format vg150 --split test --out runs/vg150`
     """
     given = dict(locals())
     from sgeval.cli.scoring import THETA

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sgeval import alignment, relclip
-from sgeval.data.source import check_split, read_source, source_files
+from sgeval.data.source import Pictures, check_split, image_folder, read_source, source_files
 from sgeval.encoders.aliases import label
 from sgeval.errors import SgevalError, Unfinished, one_of, shown
 from sgeval.journal import Journal, OpenJournal
@@ -17,6 +17,7 @@ from sgeval.options import options_of
 from sgeval.regions import check_context
 from sgeval.runs import PROGRESS, RESULTS, Run, Scoring, describe_file, read_run, versions, write_run
 from sgeval.setup import Setup
+from sgeval.vocabulary import vocabulary_files
 
 DEFAULT_BOOTSTRAP = 1000
 SETUP_NAMES = ("model", "device", "precision", "preprocess")
@@ -41,7 +42,7 @@ class Job:
     metric: Metric
     files: Mapping[str, Path | Sequence[Path] | None]
     """By the name of their flag: predictions, references …"""
-    images: Path
+    images: Path | None
     out: Path
     settings: Mapping[str, Any]
 
@@ -50,7 +51,7 @@ class Job:
         cls,
         metric: Metric,
         files: Mapping[str, Any],
-        images: Path,
+        images: Path | None,
         out: Path,
         flags: Mapping[str, Any],
         config: Path | None,
@@ -76,6 +77,15 @@ class Job:
         own = predictions.stem if isinstance(predictions, Path) else label(self.metric.setup(**self.how()).name or "")
         return str(self.settings.get("name") or own)
 
+    def pictures(self) -> Pictures:
+        """Where the pictures are looked for."""
+        return image_folder(self.images, self._sources())
+
+    def _sources(self) -> list[tuple[Path, str]]:
+        """The files of graphs with their forms, those first whose word on pictures counts."""
+        found = [(self.files.get(flag), self.form(flag)) for flag in ("references", "predictions")]
+        return [(path, form) for path, form in found if isinstance(path, Path)]
+
     def graphs(self, flag: str) -> Any:
         """The rows of a file of graphs, in the form that the settings name; nothing where none is given."""
         path = self.files[flag]
@@ -86,15 +96,14 @@ class Job:
     def inputs(self) -> dict[str, Any]:
         """What the run is made from: files by digest, and what of the settings decides what is read."""
         found: dict[str, Any] = {}
-        graphs = [(self.files.get(flag), self.form(flag)) for flag in ("predictions", "references")]
-        check_split(self.settings.get("split"), [(path, form) for path, form in graphs if isinstance(path, Path)])
+        check_split(self.settings.get("split"), self._sources())
         for flag, given in self.files.items():
             for number, path in enumerate(given if isinstance(given, Sequence) else [given]):
                 if path is not None:
-                    parts = [path] if flag == "vocabulary" else source_files(path, self.form(flag))
+                    parts = vocabulary_files(path) if flag == "vocabulary" else source_files(path, self.form(flag))
                     found[f"{flag}_{number}" if number else flag] = describe_file(path, parts)
         setup = self.metric.setup(**self.how())
-        found |= {"images": str(self.images.resolve())}
+        found |= {"images": str((self.images or next(path for path, _ in self._sources())).resolve())}
         found |= {"model": setup.name, "precision": setup.precision, "preprocess": setup.preprocess}
         found |= {"format": self.form(), "references_format": self.form("references")}
         return found | {name: self.settings[name] for name in ("limit", "split") if self.settings.get(name)}
@@ -108,7 +117,7 @@ class Job:
 def _score_relclip(job: Job, options: Any, open_journal: OpenJournal) -> Scoring:
     return relclip.score(
         job.graphs("predictions"),
-        images=job.images,
+        images=job.pictures(),
         references=job.graphs("references"),
         limit=job.settings.get("limit"),
         options=options,
@@ -123,7 +132,7 @@ def _score_theta(job: Job, options: Any, open_journal: OpenJournal) -> Scoring:
     assert not isinstance(more, Path)
     return alignment.score_annotations(
         job.graphs("references"),
-        images=job.images,
+        images=job.pictures(),
         vocabulary=job.files["vocabulary"],
         vocabulary_graphs=[row for path in more for row in read_source(path, job.form("references"))] if more else None,
         limit=job.settings.get("limit"),

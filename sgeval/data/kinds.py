@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 
+from sgeval.images import filled
 from sgeval.schemas import Kind
 
 Classes = Mapping[str, tuple[str, ...]]
@@ -44,17 +45,6 @@ class Licence:
     words: str
     allows: str
     publish: Literal["annotations", "nothing"]
-
-
-def filled(pattern: str, file_name: str) -> str:
-    """The path that a pattern gives for a name. Braces count at the pattern's end alone: a folder may have some in its name.
-
-    >>> filled("images/{name}", "train/1.jpg"), filled("{a}/{file_name}", "train/{name}.jpg")
-    ('images/1.jpg', '{a}/train/{name}.jpg')
-    """
-    if pattern.endswith("{file_name}"):
-        return pattern.removesuffix("{file_name}") + file_name
-    return pattern.removesuffix("{name}") + PurePosixPath(file_name).name
 
 
 @dataclass(frozen=True, slots=True)

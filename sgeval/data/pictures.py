@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from sgeval.archives import check_unpacked
-from sgeval.data.kinds import DataSet, filled
+from sgeval.data.kinds import DataSet
 from sgeval.errors import SgevalError, one_line, shown
-from sgeval.images import ENDINGS
+from sgeval.images import ENDINGS, filled
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
 ANYWHERE = ("{file_name}", "{name}")
@@ -109,9 +109,14 @@ def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str |
         raise SgevalError(f"image_dir: expected a folder of pictures, got {one_line(str(image_dir))}")
     check_unpacked(image_dir)
     folder = Path(image_dir)
-    patterns = ANYWHERE if found.kind == "image" else ANYWHERE[:1]
+    patterns = anywhere(found, config) if found.kind == "image" else ANYWHERE[:1]
     beside = tuple(str(folder.resolve() / pattern) for pattern in ANYWHERE[:1])
     return Place(folder, patterns, (*beside, *found.panoptic), Path(data_dir), ANYWHERE if found.clips else ())
+
+
+def anywhere(found: DataSet, config: str) -> tuple[str, ...]:
+    """Patterns below a folder of pictures that a user names: it may be that of the data set, or of the pictures alone."""
+    return tuple(dict.fromkeys((ANYWHERE[0], *found.patterns(config), ANYWHERE[1])))
 
 
 def name_after(names: Sequence[str | None], steps: int = 1) -> str | None:

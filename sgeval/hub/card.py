@@ -7,6 +7,7 @@ import datasets
 import yaml
 
 from sgeval import __version__
+from sgeval.data.exported import MARK, PAIRS
 from sgeval.data.filtering import filters_of
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
@@ -14,8 +15,6 @@ from sgeval.errors import SgevalError
 from sgeval.hub.rows import shelf
 from sgeval.hub.schema import features_of
 
-MARK = "<!-- made by sgeval data export:"
-PAIRS = "pair_vocabulary"
 TASKS = {"image": "image-to-text", "video": "video-classification"}
 
 

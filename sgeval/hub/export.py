@@ -26,12 +26,13 @@ import pyarrow.parquet as pq
 
 from sgeval.clips import has_pyav
 from sgeval.data import reading
+from sgeval.data.exported import MARK, PAIRS
 from sgeval.data.ids import ids_hash
 from sgeval.data.processes import in_order, stretches
 from sgeval.errors import SgevalError, counted, one_line, shown
 from sgeval.files import check_new_folder, give_name, make_folder
 from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options, check_running
-from sgeval.hub.card import MARK, PAIRS, Size, card_text
+from sgeval.hub.card import Size, card_text
 from sgeval.hub.rows import RowMaker, tables_of
 from sgeval.hub.schema import features_of
 from sgeval.progress import bar

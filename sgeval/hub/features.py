@@ -14,6 +14,7 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
+from sgeval.data.exported import HEAVY
 from sgeval.errors import SgevalError, one_line
 from sgeval.hub.schema import features_of
 from sgeval.records import Graph, Object, Relation, Role, SceneGraph, TrackPoint, VideoGraph, label
@@ -39,7 +40,6 @@ class Heavy:
 
 
 NOTHING = Heavy()
-HEAVY = ("image", "panoptic_map", "video")
 
 
 def to_row(graph: Graph, heavy: Heavy = NOTHING) -> dict[str, Any]:

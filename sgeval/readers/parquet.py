@@ -55,11 +55,30 @@ def rows(
         if names is None:
             names = [field.name for field in schema if field.name in columns or _is_plain(field.type)]
         for number in range(file.num_row_groups) if group is None else (group,):
-            size = file.metadata.row_group(number).total_byte_size
-            if not 0 <= size <= MAX_FILE_BYTES:
-                raise SgevalError(f"{path}: expected row groups of at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
-            for batch in file.iter_batches(batch_size=at_once, row_groups=[number], columns=list(names)):
-                yield from batch.to_pylist()
+            yield from _group(path, file, number, names, at_once)
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a file. Raises `SgevalError` as `rows`."""
+    with _opened(path, {}) as file:
+        return list(file.schema_arrow.names)
+
+
+def placed(path: Path, columns: Sequence[str], group: int | None = None) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Row group, place in it and row of each row, or of those of one group: the given columns, or parts of columns
+    (`image.bytes`), as they stand. Raises `SgevalError` as `rows`."""
+    with _opened(path, {}) as file:
+        for number in range(file.num_row_groups) if group is None else (group,):
+            for row, item in enumerate(_group(path, file, number, columns)):
+                yield number, row, item
+
+
+def _group(path: Path, file: Any, number: int, columns: Sequence[str], at_once: int = 16) -> Iterator[dict[str, Any]]:
+    size = file.metadata.row_group(number).total_byte_size
+    if not 0 <= size <= MAX_FILE_BYTES:
+        raise SgevalError(f"{path}: expected row groups of at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
+    for batch in file.iter_batches(batch_size=at_once, row_groups=[number], columns=list(columns)):
+        yield from batch.to_pylist()
 
 
 @contextmanager

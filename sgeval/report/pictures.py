@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from PIL import Image
 
+from sgeval.data.exported import ExportedImages, exported_files
 from sgeval.errors import BadImage, SgevalError, shown
 from sgeval.images import load_image
 from sgeval.report.draw import SIDE, Overlay, Window, overlay, shown_window
@@ -56,7 +58,7 @@ class Pictures:
             return Drawing(None, None, "the run keeps no boxes for this relation")
         try:
             image = self._image(item.image_id)
-        except BadImage as fault:
+        except SgevalError as fault:  # a BadImage, or an export that is none any more
             return Drawing(None, None, cut(self.plain(str(fault)), 240))
         crop = item.crop if _usable(item.crop) else None
         window = shown_window([*boxes, *([crop] if crop else [])], *image.size)
@@ -82,9 +84,15 @@ class Pictures:
         if row is None:
             raise BadImage("the run knows no such picture")
         size = (row.width, row.height) if row.width and row.height else None
-        image = load_image(self._path(row), size)
+        embedded = self._embedded.get(image_id) if row.file is None else None
+        image = load_image(embedded or self._path(row), size)
         self._last = (image_id, image)
         return image
+
+    @cached_property
+    def _embedded(self) -> Mapping[str, Any]:
+        """The pictures in the files of an export, where the run was made from one."""
+        return ExportedImages([] if self.folder is None else exported_files(self.folder))
 
     def _path(self, row: ImageRow) -> Path:
         """The file of a picture, inside the folder."""
