@@ -26,6 +26,8 @@ from sgeval.readers.visual_genome_records import (
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 ENDS = ("subject", "object")
+SIDES = 4
+"""Where the sides of its box end in the summary of a mention."""
 
 
 class Joined:
@@ -169,20 +171,14 @@ class Joined:
             if item.merged_object_ids:
                 self._merge(item)
         ids = [item.object_id for item in ends]
-        said = _said(self.objects)
-        differing = [
-            index
-            for index, item in enumerate(ends)
-            if said.get(item.object_id)
-            != (item.x, item.y, item.w, item.h, item.name, item.synsets, item.names, item.attributes)
-        ]
+        said, says = _said(self.objects), list(map(_summary, ends))
+        is_odd = isinstance(source.record, OddRecord)  # its ends may have more than a summary tells
+        differing = [index for index in range(len(ends)) if is_odd or said.get(ids[index]) != says[index]]
         if not all(ids[index] in said for index in differing):
             self._add_ends_without_object(ends, source)
-        is_odd = isinstance(source.record, OddRecord)
         for index in differing:
-            item = ends[index]
-            theirs = said.get(item.object_id)
-            if is_odd or not theirs or theirs[4:] != (item.name, item.synsets, item.names, item.attributes):
+            item, theirs = ends[index], said.get(ids[index])
+            if is_odd or not theirs or theirs[SIDES:] != says[index][SIDES:]:
                 ids[index] = self._differing_end(index, item, source)
             else:  # the box alone is another one
                 sides = _other_sides(item, self.objects[self.positions[item.object_id]])
@@ -269,14 +265,20 @@ def _nameless(source: Sourced, where: str) -> SgevalError:
     return source.place.at(f".{where}.names").fault("a list of texts")
 
 
+def _summary(item: Mention) -> tuple[Any, ...]:
+    """What a mention in the published form says: sides of its box, its name if that is the only one, synsets, attributes."""
+    names = item.names
+    name = item.name if names is UNSET else names[0] if len(names) == 1 and item.name is UNSET else None
+    return item.x, item.y, item.w, item.h, name, item.synsets, item.attributes or UNSET
+
+
 def _said(objects: list[Mention]) -> dict[int, tuple[Any, ...]]:
-    """By id, what most ends repeat of their object, to see it at one glance. Of a repeated id the first object counts."""
+    """By id, the summary of an end that says nothing beyond its object. Of a repeated id the first object counts."""
     said = {}
     for item in reversed(objects):
         names = item.names
-        name = item.name if names is UNSET else names[0] if len(names) == 1 else None
-        name = None if name is UNSET else name
-        said[item.object_id] = item.x, item.y, item.w, item.h, name, item.synsets, UNSET, UNSET
+        name = item.name if names is UNSET else names[0] if names else NOTHING
+        said[item.object_id] = item.x, item.y, item.w, item.h, name, item.synsets, UNSET
     return said
 
 
