@@ -21,7 +21,8 @@ from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub import export as exporting
 from sgeval.hub.card import facts_text
-from sgeval.hub.export import export, push
+from sgeval.hub.export import export
+from sgeval.hub.pushing import push
 from sgeval.hub.features import to_record
 from sgeval.hub.schema import features_of
 from sgeval.masks import record_codes

@@ -36,14 +36,20 @@ def show_overlaps(shared: Sequence[Overlap], numbers: Mapping[str, int]) -> None
     Console(highlight=False, width=width).print(table)  # nothing is cut, in a pipe too
 
 
-def written_words(name: str, config: str | None, **has: bool) -> str:
-    """What an export holds, and by which flags it would hold more."""
+def written_words(name: str, config: str | None, nulls: Mapping[str, str], **has: bool) -> str:
+    """What an export holds, how much of it is null (`nulls`: in words, by kind of file), and by which flags it would hold
+    more."""
     found = data_set(name)
     config = config_of(found, config)
     parts = {"with_images": "pictures"} if found.kind == "image" else {}
     parts |= {"with_masks": "masks"} if found.has_maps(config) else {}
     parts |= {"with_video": "clips"} if found.clips else {}
-    have = [what for flag, what in parts.items() if has[flag]]
+    kinds = {"pictures": ("picture",), "masks": ("panoptic map", "mask"), "clips": ("clip",)}
+    have = []
+    for flag, what in parts.items():
+        if has[flag]:
+            missing = [nulls[kind] for kind in kinds[what] if kind in nulls]
+            have.append(what + (f" ({', '.join(missing)})" if missing else ""))
     lacks = [f"{what} (--{flag.replace('_', '-')})" for flag, what in parts.items() if not has[flag]]
     others = [f"--config {other}" for other in found.configs if other != config]
     words = f"Written: config {config}, {' and '.join(['annotations', *have])}"

@@ -12,7 +12,7 @@ from sgeval.data.kinds import DataSet, SourceFile
 from sgeval.data.look import Look, look
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.processes import in_order, stretches
-from sgeval.errors import SgevalError, counted, one_line, shown
+from sgeval.errors import SgevalError, counted, one_line, option, shown
 from sgeval.progress import bar
 
 BLOCK = 2**20
@@ -49,7 +49,7 @@ def inspect(
     Faults are gathered, not raised, and videos after one that is not in the form are read on. `SgevalError` is for unknown
     names, for folders of pictures that are none, and for masks or clips that a config does not have.
     """
-    found = reading.data_set(name)
+    found = reading.data_set(name := reading.known_name(name))
     config = reading.config_of(found, config)
     reading.check_options(found, reader)
     reading.check_parts(found, config, with_masks=with_masks, with_video=with_video)
@@ -60,6 +60,9 @@ def inspect(
     out.files = [_file_state(file, data_dir) for file in found.files_of(config)]
     if data_dir is None:
         return out
+    lacks = not reader.get("data_files") and bool(reading.missing_files(found, data_dir, config))
+    if lacks and (words := reading.folder_words(found, data_dir, config)):
+        out.faults.append(f"{option('data_dir')}: expected the folder of the files, got {one_line(data_dir)}{words}")
     place = place_of(found, config, data_dir, image_dir)
     out.faults += [f"{' or '.join(state.names)}: {state.fault}" for state in out.files if state.fault]
     try:
@@ -89,7 +92,10 @@ def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
     facts = (file.names, file.what, file.where, file.needed, file.size)
     if path is None:
         lacks = data_dir is not None and file.needed
-        return FileState(*facts, fault=f"expected the file ({file.what}; from {file.where}), got none" if lacks else "")
+        inside = f" in {one_line(str(data_dir))}"
+        return FileState(
+            *facts, fault=f"expected the file ({file.what}; from {file.where}), got none{inside}" if lacks else ""
+        )
     size = sum(each.stat().st_size for each in paths)
     fault = ""
     if path.name == file.names[0]:  # the size and the sum are those of the first name
