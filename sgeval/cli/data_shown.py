@@ -16,6 +16,8 @@ from sgeval.data.reading import config_of, data_set
 from sgeval.errors import counted, one_line
 
 SHOWN = 20
+NAMED = 5
+"""How many ids are named of an oddity that has no frame."""
 
 
 def show_overlaps(shared: Sequence[Overlap], numbers: Mapping[str, int]) -> None:
@@ -141,12 +143,12 @@ def show(found: DataSet, look: Inspection) -> None:
     names = ("picture", "map") if found.kind == "image" else ("file", "mask")
     for what, missing_files in zip(names, (look.missing_pictures, look.missing_maps)):
         for image_id, file_name in missing_files[:SHOWN]:
-            line(f"  missing {what} of {image_id}: {file_name}", "yellow")
+            line(f"  {look.unsound.get(file_name, 'missing')} {what} of {image_id}: {file_name}", "yellow")
         if len(missing_files) > SHOWN:
             line(f"  … and {len(missing_files) - SHOWN:,} more; --json lists all")
     kind = "picture" if found.kind == "image" else "video"
     for oddity in look.oddities:
-        first = oddity.ids[0] + ("" if oddity.frame is None else f", frame {oddity.frame}")
+        first = ", ".join(oddity.ids[:NAMED]) if oddity.frame is None else f"{oddity.ids[0]}, frame {oddity.frame}"
         where = f"in {counted(len(oddity.ids), kind)}; first in {first}"
         line(f"odd       {oddity.what}: {oddity.count:,}, {where}", "yellow")
     if look.data_dir is None:

@@ -1,6 +1,7 @@
 """A data folder looked at: which files are there, what they hold against what was published, which pictures are missing."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -91,11 +92,8 @@ def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
     path = paths[0] if paths else None
     facts = (file.names, file.what, file.where, file.needed, file.size)
     if path is None:
-        lacks = data_dir is not None and file.needed
-        inside = f" in {one_line(str(data_dir))}"
-        return FileState(
-            *facts, fault=f"expected the file ({file.what}; from {file.where}), got none{inside}" if lacks else ""
-        )
+        words = f"expected the file ({file.what}; from {file.where}), got none in {one_line(str(data_dir))}"
+        return FileState(*facts, fault=words if data_dir is not None and file.needed else "")
     size = sum(each.stat().st_size for each in paths)
     fault = ""
     if path.name == file.names[0]:  # the size and the sum are those of the first name
@@ -177,6 +175,8 @@ def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str
     for what, missing in zip(names, (out.missing_pictures, out.missing_maps)):
         if missing:
             folder = one_line(str(out.data_dir))
-            yield f"{what}: {len(missing):,} missing, empty or broken below {folder} (from {found.pictures_from})"
+            states = Counter(out.unsound.get(name, "missing") for _, name in missing)
+            number = ", ".join(f"{n:,} {state}" for state, n in states.items())
+            yield f"{what}: {number} below {folder} (from {found.pictures_from})"
     if out.broken_masks:
         yield f"masks: {len(out.broken_masks):,} that are none, or of another size; the first: {out.broken_masks[0]}"

@@ -116,15 +116,15 @@ def classes(name: str, data_dir: str | Path, config: str | None = None) -> Class
 
 def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
     """Raise `SgevalError` for a keyword that the reader does not have, and for filters that its records do not."""
-    for option in options:
-        if option == "filters":
-            check_filters(options[option], found.kind)
+    for name, value in options.items():
+        if name == "filters":
+            check_filters(value, found.kind)
             continue
         if not found.options:
-            raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")
-        one_of(f"option of {found.name}", option, found.options)
-        if option in found.lists and not _is_list(options[option]):
-            raise SgevalError(f"{option}: expected a list of texts, got {shown(options[option])}")
+            raise SgevalError(f"option of {found.name}: expected none, got {shown(name)}")
+        one_of(f"option of {found.name}", name, found.options)
+        if name in found.lists and not _is_list(value):
+            raise SgevalError(f"{name}: expected a list of texts, got {shown(value)}")
 
 
 def _is_list(given: object) -> bool:
