@@ -9,14 +9,16 @@ from types import SimpleNamespace
 
 import datasets
 import pytest
-from data_kit import FILES, draw, make_folder
+from data_kit import FILES, draw, make_folder, records
 from typer.testing import CliRunner
 
 import sgeval
 from sgeval.archives import unpack
 from sgeval.cli.app import app
 from sgeval.data.inspect import inspect
+from sgeval.data.pictures import place_of
 from sgeval.data.reading import known_name
+from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub.export import export
 from sgeval.hub.features import to_record
@@ -127,10 +129,10 @@ class TestNulls:
         assert f"`sgeval data info psg --data-dir {psg}` lists what is missing" in done.stderr
 
     def test_frames_of_videos_made_by_several_processes(self, tmp_path):
-        """By hand: one frame of one video is taken away."""
+        """By hand: the last frame of one video is taken away."""
         folder = make_folder("vipseg", tmp_path / "vipseg")
-        frame = sorted(path for path in folder.rglob("*.jpg"))[0]
-        frame.unlink()
+        graph = records("vipseg", folder)[0]
+        place_of(DATA_SETS["vipseg"], DATA_SETS["vipseg"].default_config, folder).frames(graph)[-1].unlink()
         for number in (1, 2):
             options = {"missing_images": "null", "num_proc": number}
             sizes = export("vipseg", tmp_path / str(number), data_dir=folder, **options)

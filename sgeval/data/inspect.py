@@ -176,7 +176,7 @@ def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str
         if missing:
             folder = one_line(str(out.data_dir))
             states = Counter(out.unsound.get(name, "missing") for _, name in missing)
-            number = ", ".join(f"{n:,} {state}" for state, n in states.items())
-            yield f"{what}: {number} below {folder} (from {found.pictures_from})"
+            each = ", ".join(f"{n:,} {state}" for state, n in states.items())
+            yield f"{what}: {each} below {folder} (from {found.pictures_from})"
     if out.broken_masks:
         yield f"masks: {len(out.broken_masks):,} that are none, or of another size; the first: {out.broken_masks[0]}"
