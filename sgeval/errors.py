@@ -1,13 +1,19 @@
 """The errors a user meets. Each message is whole: place, what was expected, what arrived."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 Place = tuple[str | int, ...]
 """The steps to a value within the rows of a file: the number of its row, then keys and numbers."""
 
 SHOWN_FAULTS = 20
+NEAR = 3
+"""From how many letters on a name is near to a longer one that begins with it."""
 FILES = ("predictions", "references")  # what `sgeval validate` can look at
+_flags: ContextVar[bool] = ContextVar("flags", default=False)
+"""Whether whoever asks has given flags, and reads of them."""
 
 
 class SgevalError(ValueError):
@@ -111,9 +117,37 @@ def one_of(name: str, value: object, allowed: Iterable[Any], more: str = "") -> 
     names = [str(entry) for entry in allowed]
     if isinstance(value, str) and value in names:
         return
-    near = get_close_matches(str(value), names, n=1)
+    given = str(value).lower().replace("-", "_")
+    alike = {name.lower().replace("-", "_"): name for name in names}
+    near = [alike[key] for key in get_close_matches(given, alike, n=1)]
+    near = near or [alike[key] for key in alike if min(len(key), len(given)) >= NEAR and given.startswith(key)][:1]
     hint = f"; did you mean {shown(near[0])}?" if near else ""
     raise SgevalError(f"{name}: expected one of {', '.join(names)}{more}, got {shown(value)}{hint}")
+
+
+@contextmanager
+def spelt_as_flags() -> Iterator[None]:
+    """Within the block messages spell options as flags of the command line."""
+    before = _flags.set(True)
+    try:
+        yield
+    finally:
+        _flags.reset(before)
+
+
+def option(name: str, value: bool | str | None = None) -> str:
+    """An option, with a value or without, as whoever asks spells it: in Python, or on the command line.
+
+    >>> option("image_dir"), option("with_images", False), option("missing_images", "null")
+    ('image_dir', 'with_images=False', 'missing_images="null"')
+    >>> with spelt_as_flags():
+    ...     option("image_dir"), option("with_images", False), option("missing_images", "null")
+    ('--image-dir', '--no-with-images', '--missing-images null')
+    """
+    if not _flags.get():
+        return name if value is None else f"{name}={shown(value) if isinstance(value, str) else value}"
+    flag = ("--no-" if value is False else "--") + name.replace("_", "-")
+    return f"{flag} {value}" if isinstance(value, str) else flag
 
 
 class ModelUnavailable(SgevalError):

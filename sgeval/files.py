@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO
 
-from sgeval.errors import SgevalError, one_line
+from sgeval.errors import SgevalError, one_line, option
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def check_new_folder(folder: Path, overwrite: bool, is_ours: Callable[[Path], bo
     if not folder.exists() and not folder.is_symlink():
         return
     if not overwrite:
-        raise SgevalError(f"{place}: expected a new name, got one that exists; overwrite replaces {what}")
+        raise SgevalError(f"{place}: expected a new name, got one that exists; {option('overwrite')} replaces {what}")
     if folder.is_symlink() or not is_ours(folder):
         raise SgevalError(f"{place}: expected an earlier {what.split()[-1]} to replace, got something else")
 

@@ -99,6 +99,16 @@ def image_size(source: Any, expected: Size | None = None) -> Size:
             image.close()
 
 
+def unsound(path: Path) -> tuple[str, str] | None:
+    """Why a file is no picture, as its header tells: "empty" or "broken", and the same in words. One whose header is sound
+    may still be cut short."""
+    try:
+        image_size(path)
+    except BadImage as fault:
+        return "broken" if _has_bytes(path) else "empty", str(fault)
+    return None
+
+
 def turned_back(path: Path, expected: Size) -> bytes | None:
     """The bytes of a picture without its EXIF orientation, where the annotated size is that of the pixels as stored; none
     where every program that heeds the tag shows the annotated size.
@@ -155,13 +165,21 @@ def _opened(source: Any) -> Image.Image:
     except FileNotFoundError:
         raise BadImage(f"{_name(source)}: no such file") from None
     except UnidentifiedImageError:
-        raise BadImage(f"{_name(source)}: expected a picture ({', '.join(FORMATS)}), got something else") from None
+        got = "something else" if _has_bytes(source) else "an empty file"
+        raise BadImage(f"{_name(source)}: expected a picture ({', '.join(FORMATS)}), got {got}") from None
     except Exception as fault:  # decoders raise many types on a stranger's bytes
         raise BadImage(f"{_name(source)}: the picture cannot be opened ({shown(str(fault))})") from None
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise BadImage(f"{_name(source)}: expected at most {MAX_PIXELS:,} pixels, got {width} x {height}")
     return image
+
+
+def _has_bytes(source: str | Path | bytes) -> bool:
+    try:
+        return bool(source if isinstance(source, bytes) else Path(source).stat().st_size)
+    except OSError:
+        return True
 
 
 def _name(source: Any) -> str:

@@ -312,6 +312,7 @@ class TestDataInfo:
         folder = clip.parents[3]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", ".*published number of records")
             export("pvsg", tmp_path / "sound", data_dir=folder, with_video=True)
         write_clip(tmp_path / "whole.mp4", noise[:6], "mpeg4", "yuv420p", movflags="faststart")
         clip.write_bytes((tmp_path / "whole.mp4").read_bytes()[:-2_000])

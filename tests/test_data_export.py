@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import datasets
 import pyarrow.parquet as pq
@@ -21,8 +22,9 @@ from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub import export as exporting
 from sgeval.hub.card import facts_text
-from sgeval.hub.export import export, push
+from sgeval.hub.export import export
 from sgeval.hub.features import to_record
+from sgeval.hub.pushing import push
 from sgeval.hub.schema import features_of
 from sgeval.masks import record_codes
 from sgeval.vocabulary import vocabulary_of_graphs, vocabulary_of_rows
@@ -136,7 +138,7 @@ class TestFiles:
         text = (tmp_path / "out/README.md").read_text(encoding="utf-8")
         front = yaml.safe_load(text.split("---\n")[1])
         assert [entry["config_name"] for entry in front["configs"]] == ["full", "pair_vocabulary"]
-        assert facts_text(DATA_SETS["psg"]) in text and "train 3, test 3" in text
+        assert facts_text(DATA_SETS["psg"]) in text and "train 3 (published: 46,564), test 3 (published: 2,186)" in text
         plain(tmp_path / "out")
         assert "malformed" not in caplog.text
         part = next((tmp_path / "out/full").glob("train-*"))
@@ -281,6 +283,12 @@ class TestPush:
             def create_repo(self, repo_id, **options):
                 calls.append(("create", repo_id, options))
                 return f"https://hub/{repo_id}"
+
+            def repo_info(self, repo_id, **_):
+                return SimpleNamespace(private=not repo_id.endswith("-public"))
+
+            def whoami(self):
+                calls.append(("whoami",))
 
             def upload_folder(self, **options):
                 calls.append(("upload", options))

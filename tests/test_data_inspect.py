@@ -320,7 +320,7 @@ class TestCommands:
         [
             (["info", "pgs"], 'did you mean "psg"'),
             (["build", "psg"], "expected a folder that holds psg.json"),
-            (["export", "psg", "--out", "x", "--data-dir", "nowhere"], "which is no folder"),
+            (["export", "psg", "--out", "x", "--data-dir", "nowhere"], "which does not exist"),
             (["overlap", "psg"], 'expected NAME=DIR, got "psg"'),
             (["overlap", "psg:ful=x"], 'did you mean "full"'),
             (["info", "vg150", "--reader", "val_rule"], "expected KEY=VALUE"),

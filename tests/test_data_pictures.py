@@ -141,7 +141,9 @@ class TestOtherSize:
 
     def test_what_is_no_picture_is_named(self, psg, load):
         (psg / "coco" / SECOND).write_bytes(b"no picture")
-        with pytest.warns(UserWarning, match=r'1 picture is not as annotated: image "900002": .*expected a picture'):
+        with pytest.raises(
+            SgevalError, match=r'image "900002": .*expected a picture .*, got something else; put a sound'
+        ):
             load("psg", data_dir=psg)
 
     def test_nothing_to_tell(self, psg, load):

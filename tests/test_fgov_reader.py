@@ -409,7 +409,9 @@ def test_what_is_not_there_is_said_at_once(tmp_path: Path):
     )
     assert message(lambda: read_fgov(tmp_path)) == f"{tmp_path}: expected {FORM} {SOURCE}, {got}"
     for files in (COCO, [O365, COCO]):
-        expected = f"data_files: expected files in the RLIPv2 form {SOURCE}, got {tmp_path / COCO}"
+        expected = (
+            f"data_files: expected files in the RLIPv2 form {SOURCE}, got {tmp_path / COCO}, which does not exist"
+        )
         assert message(lambda files=files: read_fgov(tmp_path, data_files=files)) == expected  # type: ignore[misc]
     assert message(lambda: read_fgov(tmp_path, data_files=[])).endswith("got none")
     expected = (

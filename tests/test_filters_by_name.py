@@ -93,7 +93,7 @@ def test_visible_only_of_pictures():
             'filter of images: expected one of drop_empty, .*, got "drop_emty"; did you mean "drop_empty"?',
         ),
         (["drop_empty=1"], 'filter drop_empty: expected no value, got "1"'),
-        (["dedupe"], 'filter dedupe: expected one of none, triplet, pair_random, got ""'),
+        (["dedupe"], "filter dedupe: expected one of none, triplet, pair_random, got no value"),
         (["dedupe=triplet:1"], 'expected none, triplet, pair_random or pair_random:SEED, got "triplet:1"'),
         (["dedupe=pair_random:x"], 'pair_random:SEED, got "pair_random:x"'),
         (["merge_spans"], "filter of images"),

@@ -24,6 +24,7 @@ from sgeval.archives.names import parts_of
 from sgeval.errors import SgevalError, one_line, shown
 
 KINDS = "zip, tar, tar.gz, tar.bz2 or tar.xz"
+AGAIN = "it may be cut short: fetch it again"
 BLOCK = 2**20
 MAX_HEADER_BYTES = 2**15  # of a member of a tar, with its long name and attributes
 MAX_END_BYTES = 2**24  # zeros after the last member of a tar; up to a megabyte is usual
@@ -113,11 +114,12 @@ def _worded(place: str) -> Iterator[None]:
     except SgevalError:
         raise
     except FAULTS as fault:
-        raise SgevalError(f"{place}: expected a whole archive ({KINDS}), got a damaged one: {_said(fault)}") from None
+        words = f"got a damaged one: {_said(fault)}; {AGAIN}"
+        raise SgevalError(f"{place}: expected a whole archive ({KINDS}), {words}") from None
     except OSError as fault:
         if fault.errno is not None:
             raise
-        raise SgevalError(f"{place}: expected a whole archive, got a damaged one: {_said(fault)}") from None
+        raise SgevalError(f"{place}: expected a whole archive, got a damaged one: {_said(fault)}; {AGAIN}") from None
 
 
 def _said(fault: BaseException) -> str:

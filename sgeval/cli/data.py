@@ -9,14 +9,14 @@ import typer
 from sgeval.cli.ending import BAD_INPUT, ends_well, print_json, say
 from sgeval.cli.flags import key_values
 
+NAMES = "psg, visual_genome (vg), vg150, ssg or fgov; of videos pvsg, vidor, vipseg or svg2_test"
 data_app = typer.Typer(
     help="Data sets of pictures and videos: what to get, archives unpacked, whether a folder is whole, tables of `datasets`, "
-    "Parquet.",
+    f"Parquet. Names: {NAMES}.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 
-NAMES = "psg, visual_genome, vg150, ssg or fgov; of videos pvsg, vidor, vipseg or svg2_test"
 Name = Annotated[str, typer.Argument(help=f"{NAMES}.", show_default=False)]
 Folder = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder that holds the files under their published names.")
@@ -30,7 +30,7 @@ WithMasks = Annotated[
     bool, typer.Option("--with-masks", help="A mask for each object (psg, vipseg, and the config masks of pvsg).")
 ]
 WithVideo = Annotated[bool, typer.Option("--with-video", help="Clips, in data sets of videos.")]
-Missing = Annotated[str, typer.Option(help="Pictures that are not there: error, or null.")]
+Missing = Annotated[str, typer.Option(help="Pictures that are not there, empty or broken: error, or null.")]
 Reader = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,6 +53,7 @@ Processes = Annotated[
         help="Processes. They serve vidor, vipseg and svg2_test; the files of the others are read by one.",
     ),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse counts other than the published ones.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -81,13 +82,17 @@ def info(
     """
     from sgeval.cli.data_shown import facts, show, show_all
     from sgeval.data.inspect import inspect
-    from sgeval.data.reading import data_set
+    from sgeval.data.reading import data_set, known_name
     from sgeval.data.sets import DATA_SETS
+    from sgeval.errors import SgevalError
 
     if name is None:
+        given = {"--data-dir": data_dir, "--config": config, "--image-dir": image_dir, "--reader": reader}
+        if flags := [flag for flag, value in given.items() if value is not None]:
+            raise SgevalError(f"{', '.join(flags)}: expected the name of a data set with it, got none ({NAMES})")
         show_all(list(DATA_SETS.values()), as_json)
         return
-    found = data_set(name)
+    found = data_set(name := known_name(name))
     look = inspect(
         name,
         data_dir,
@@ -152,7 +157,7 @@ def build(
     missing_images: Missing = "error",
     cache_dir: Annotated[Path | None, typer.Option(help="Where to build; the cache of `datasets` by default.")] = None,
     num_proc: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse counts other than the published ones.")] = False,
+    strict: Strict = False,
     reader: Reader = None,
     filters: Filters = None,
     as_json: AsJson = False,
@@ -201,8 +206,13 @@ def export(
     num_proc: Processes = 1,
     shard_mb: Annotated[int, typer.Option(min=1, help="About how long a file may get, in MB before packing.")] = 500,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export in --out.")] = False,
+    strict: Strict = False,
     push_to: Annotated[
-        str | None, typer.Option(help="ORG/NAME: upload to the Hub afterwards. Nothing is uploaded without it.")
+        str | None,
+        typer.Option(
+            help="ORG/NAME: upload to the Hub afterwards; name, licence and login are checked before. Nothing is uploaded "
+            "without it."
+        ),
     ] = None,
     public: Annotated[
         bool, typer.Option("--public", help="Make the repository public, where the licence grants it; else private.")
@@ -218,29 +228,38 @@ def export(
     data export vg150 --data-dir vg/ --out vg150 --no-with-images --push-to me/vg150`
     """
     from sgeval.cli.data_shown import written_words
+    from sgeval.data.reading import data_set, known_name
+    from sgeval.errors import SgevalError
+    from sgeval.hub.card import null_parts
     from sgeval.hub.export import export as write
-    from sgeval.hub.export import push
+    from sgeval.hub.pushing import check_push, push
 
+    name = known_name(name)
+    has = {"with_images": with_images, "with_masks": with_masks, "with_video": with_video}
+    if public and push_to is None:
+        raise SgevalError("--public: expected --push-to ORG/NAME with it, got none")
+    if push_to is not None:
+        pictures = with_images and data_set(name).kind == "image"
+        check_push(name, push_to, private=not public, has_media=pictures or with_masks or with_video)
     sizes = write(
         name,
         out,
         data_dir=data_dir,
         config=config,
         image_dir=image_dir,
-        with_images=with_images,
-        with_masks=with_masks,
-        with_video=with_video,
+        **has,
         missing_images=missing_images,
         shard_bytes=shard_mb * 10**6,
         num_proc=num_proc,
         overwrite=overwrite,
+        strict=strict,
         **_reader(reader, filters),
     )
     if as_json:
         print_json({"folder": str(out), "splits": {split: size.rows for split, size in sizes.items()}})
     else:
         print(", ".join(f"{split} {size.rows:,}" for split, size in sizes.items()))
-    say(written_words(name, config, with_images=with_images, with_masks=with_masks, with_video=with_video))
+    say(written_words(name, config, null_parts(sizes), **has))
     say(f'The export is in {out}; `datasets.load_dataset("{out}")` reads it')
     if push_to is not None:
         say(f"Uploaded to {push(out, push_to, private=not public)}")
@@ -266,7 +285,7 @@ def overlap(
     from sgeval.cli.data_shown import show_overlaps
     from sgeval.data.coco import coco_ids
     from sgeval.data.overlap import COCO, coco_parts, overlaps, part_of
-    from sgeval.data.reading import config_of, data_set, read
+    from sgeval.data.reading import config_of, data_set, known_name, read
     from sgeval.errors import SgevalError, shown
     from sgeval.progress import bar
 
@@ -276,6 +295,7 @@ def overlap(
         if not mark or not folder:
             raise SgevalError(f"overlap: expected NAME=DIR, got {shown(entry)}")
         name, _, config = label.partition(":")
+        name = known_name(name)
         if label != COCO:
             config = config_of(data_set(name), config or None)
         if (name, config) in seen:

@@ -16,6 +16,8 @@ from sgeval.data.reading import config_of, data_set
 from sgeval.errors import counted, one_line
 
 SHOWN = 20
+NAMED = 5
+"""How many ids are named of an oddity that has no frame."""
 
 
 def show_overlaps(shared: Sequence[Overlap], numbers: Mapping[str, int]) -> None:
@@ -36,14 +38,20 @@ def show_overlaps(shared: Sequence[Overlap], numbers: Mapping[str, int]) -> None
     Console(highlight=False, width=width).print(table)  # nothing is cut, in a pipe too
 
 
-def written_words(name: str, config: str | None, **has: bool) -> str:
-    """What an export holds, and by which flags it would hold more."""
+def written_words(name: str, config: str | None, nulls: Mapping[str, str], **has: bool) -> str:
+    """What an export holds, how much of it is null (`nulls`: in words, by kind of file), and by which flags it would hold
+    more."""
     found = data_set(name)
     config = config_of(found, config)
     parts = {"with_images": "pictures"} if found.kind == "image" else {}
     parts |= {"with_masks": "masks"} if found.has_maps(config) else {}
     parts |= {"with_video": "clips"} if found.clips else {}
-    have = [what for flag, what in parts.items() if has[flag]]
+    kinds = {"pictures": ("picture",), "masks": ("panoptic map", "mask"), "clips": ("clip",)}
+    have = []
+    for flag, what in parts.items():
+        if has[flag]:
+            missing = [nulls[kind] for kind in kinds[what] if kind in nulls]
+            have.append(what + (f" ({', '.join(missing)})" if missing else ""))
     lacks = [f"{what} (--{flag.replace('_', '-')})" for flag, what in parts.items() if not has[flag]]
     others = [f"--config {other}" for other in found.configs if other != config]
     words = f"Written: config {config}, {' and '.join(['annotations', *have])}"
@@ -135,12 +143,12 @@ def show(found: DataSet, look: Inspection) -> None:
     names = ("picture", "map") if found.kind == "image" else ("file", "mask")
     for what, missing_files in zip(names, (look.missing_pictures, look.missing_maps)):
         for image_id, file_name in missing_files[:SHOWN]:
-            line(f"  missing {what} of {image_id}: {file_name}", "yellow")
+            line(f"  {look.unsound.get(file_name, 'missing')} {what} of {image_id}: {file_name}", "yellow")
         if len(missing_files) > SHOWN:
             line(f"  … and {len(missing_files) - SHOWN:,} more; --json lists all")
     kind = "picture" if found.kind == "image" else "video"
     for oddity in look.oddities:
-        first = oddity.ids[0] + ("" if oddity.frame is None else f", frame {oddity.frame}")
+        first = ", ".join(oddity.ids[:NAMED]) if oddity.frame is None else f"{oddity.ids[0]}, frame {oddity.frame}"
         where = f"in {counted(len(oddity.ids), kind)}; first in {first}"
         line(f"odd       {oddity.what}: {oddity.count:,}, {where}", "yellow")
     if look.data_dir is None:

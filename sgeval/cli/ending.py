@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from sgeval.errors import SgevalError, Unfinished
+from sgeval.errors import SgevalError, Unfinished, spelt_as_flags
 
 BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 3, 130
 RESUME = "What was done is kept: the same command with --resume (without --overwrite) goes on from there."
@@ -28,7 +28,7 @@ def ends_well(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*args: Any, **keywords: Any) -> None:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), spelt_as_flags():
                 warnings.showwarning = _show_warning
                 command(*args, **keywords)
         except SgevalError as fault:

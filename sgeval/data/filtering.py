@@ -76,7 +76,7 @@ def _step(text: str, kind: Kind) -> Callable[[Any], Any]:
     name, mark, value = text.partition("=")
     one_of(f"filter of {kind}s", name, filters_of(kind))
     if name == "dedupe":
-        return _dedupe(value)
+        return _dedupe(value, has_value=bool(mark))
     if mark:
         raise SgevalError(f"filter {name}: expected no value, got {shown(value)}")
     step = FILTERS[name].of(kind)
@@ -84,8 +84,10 @@ def _step(text: str, kind: Kind) -> Callable[[Any], Any]:
     return step
 
 
-def _dedupe(value: str) -> Callable[[Any], Any]:
+def _dedupe(value: str, *, has_value: bool) -> Callable[[Any], Any]:
     """`triplet`, `none`, or `pair_random` with a seed after a colon, 0 without one."""
+    if not has_value:
+        raise SgevalError(f"filter dedupe: expected one of {', '.join(get_args(of_records.Dedupe))}, got no value")
     how, mark, seed = value.partition(":")
     one_of("filter dedupe", how, get_args(of_records.Dedupe))
     if mark and (how != "pair_random" or not (seed.isascii() and seed.isdigit() and len(seed) < 19)):

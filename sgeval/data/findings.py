@@ -56,6 +56,8 @@ class Inspection:
     cannot be read."""
     missing_maps: list[tuple[str, str]] = field(default_factory=list)
     """The same for masks of videos, and for panoptic maps where they were asked for."""
+    unsound: dict[str, str] = field(default_factory=dict)
+    """By file name, which of both are there all the same: "empty", or "broken" as their header tells."""
     broken_masks: list[str] = field(default_factory=list)
     """What is wrong with each mask of a video that was decoded and is none, or is of another size than its record."""
     oddities: list[Oddity] = field(default_factory=list)
@@ -80,6 +82,7 @@ class Inspection:
         self.n_pictures += one.n_pictures
         self.missing_pictures += one.missing_pictures
         self.missing_maps += one.missing_maps
+        self.unsound.update(one.unsound)
         self.broken_masks += one.broken_masks
         self.faults += one.faults
         for oddity in one.oddities:

@@ -1,6 +1,7 @@
 """A data folder looked at: which files are there, what they hold against what was published, which pictures are missing."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from sgeval.data.kinds import DataSet, SourceFile
 from sgeval.data.look import Look, look
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.processes import in_order, stretches
-from sgeval.errors import SgevalError, counted, one_line, shown
+from sgeval.errors import SgevalError, counted, one_line, option, shown
 from sgeval.progress import bar
 
 BLOCK = 2**20
@@ -49,7 +50,7 @@ def inspect(
     Faults are gathered, not raised, and videos after one that is not in the form are read on. `SgevalError` is for unknown
     names, for folders of pictures that are none, and for masks or clips that a config does not have.
     """
-    found = reading.data_set(name)
+    found = reading.data_set(name := reading.known_name(name))
     config = reading.config_of(found, config)
     reading.check_options(found, reader)
     reading.check_parts(found, config, with_masks=with_masks, with_video=with_video)
@@ -60,6 +61,9 @@ def inspect(
     out.files = [_file_state(file, data_dir) for file in found.files_of(config)]
     if data_dir is None:
         return out
+    lacks = not reader.get("data_files") and bool(reading.missing_files(found, data_dir, config))
+    if lacks and (words := reading.folder_words(found, data_dir, config)):
+        out.faults.append(f"{option('data_dir')}: expected the folder of the files, got {one_line(data_dir)}{words}")
     place = place_of(found, config, data_dir, image_dir)
     out.faults += [f"{' or '.join(state.names)}: {state.fault}" for state in out.files if state.fault]
     try:
@@ -88,8 +92,8 @@ def _file_state(file: SourceFile, data_dir: str | Path | None) -> FileState:
     path = paths[0] if paths else None
     facts = (file.names, file.what, file.where, file.needed, file.size)
     if path is None:
-        lacks = data_dir is not None and file.needed
-        return FileState(*facts, fault=f"expected the file ({file.what}; from {file.where}), got none" if lacks else "")
+        words = f"expected the file ({file.what}; from {file.where}), got none in {one_line(str(data_dir))}"
+        return FileState(*facts, fault=words if data_dir is not None and file.needed else "")
     size = sum(each.stat().st_size for each in paths)
     fault = ""
     if path.name == file.names[0]:  # the size and the sum are those of the first name
@@ -171,6 +175,8 @@ def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str
     for what, missing in zip(names, (out.missing_pictures, out.missing_maps)):
         if missing:
             folder = one_line(str(out.data_dir))
-            yield f"{what}: {len(missing):,} missing, empty or broken below {folder} (from {found.pictures_from})"
+            states = Counter(out.unsound.get(name, "missing") for _, name in missing)
+            each = ", ".join(f"{n:,} {state}" for state, n in states.items())
+            yield f"{what}: {each} below {folder} (from {found.pictures_from})"
     if out.broken_masks:
         yield f"masks: {len(out.broken_masks):,} that are none, or of another size; the first: {out.broken_masks[0]}"

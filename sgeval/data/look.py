@@ -70,9 +70,12 @@ def _look_for_files(
         is_map = file.what in ("panoptic map", "mask")
         if file.path is None or not file.path.stat().st_size:
             (out.missing_maps if is_map else out.missing_pictures).append((graph.key, file.name))
+            if file.path is not None:
+                out.unsound[file.name] = "empty"
         elif not is_map:
             if isinstance(graph, SceneGraph) and not _is_picture(out, graph, file.path):
                 out.missing_pictures.append((graph.key, file.name))
+                out.unsound[file.name] = "broken"
                 continue
             out.n_pictures += 1
             if with_video and file.what == "clip" and isinstance(graph, VideoGraph):

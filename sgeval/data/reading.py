@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,12 @@ from sgeval.archives import check_unpacked
 from sgeval.data.filtering import check_filters, filtered
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
-from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.errors import SgevalError, one_line, one_of, option, shown
 
+ALIASES = {"vg": "visual_genome"}
+"""Names that people say for names of data sets."""
+LOOKED_INTO = 1_000
+"""How many entries of a folder are looked into at most, for files that it lacks."""
 MASKS = "masks"
 """The config of a data set that has masks in its annotations."""
 
@@ -26,6 +31,19 @@ def data_set(name: str) -> DataSet:
     """
     one_of("data set", name, DATA_SETS)
     return DATA_SETS[name]
+
+
+def known_name(given: Any) -> Any:
+    """The name of the data set that is meant; what means none comes back as it is.
+
+    >>> known_name("VG"), known_name("Visual Genome"), known_name("svg2-test"), known_name("pgs")
+    ('visual_genome', 'visual_genome', 'svg2_test', 'pgs')
+    """
+    if not isinstance(given, str):
+        return given
+    plain = given.lower().replace("-", "_").replace(" ", "_")
+    fitting = {name.replace("_", ""): name for name in DATA_SETS}
+    return ALIASES.get(plain, fitting.get(plain.replace("_", ""), given))
 
 
 def config_of(found: DataSet, config: str | None) -> str:
@@ -98,15 +116,15 @@ def classes(name: str, data_dir: str | Path, config: str | None = None) -> Class
 
 def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
     """Raise `SgevalError` for a keyword that the reader does not have, and for filters that its records do not."""
-    for option in options:
-        if option == "filters":
-            check_filters(options[option], found.kind)
+    for name, value in options.items():
+        if name == "filters":
+            check_filters(value, found.kind)
             continue
         if not found.options:
-            raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")
-        one_of(f"option of {found.name}", option, found.options)
-        if option in found.lists and not _is_list(options[option]):
-            raise SgevalError(f"{option}: expected a list of texts, got {shown(options[option])}")
+            raise SgevalError(f"option of {found.name}: expected none, got {shown(name)}")
+        one_of(f"option of {found.name}", name, found.options)
+        if name in found.lists and not _is_list(value):
+            raise SgevalError(f"{name}: expected a list of texts, got {shown(value)}")
 
 
 def _is_list(given: object) -> bool:
@@ -152,12 +170,29 @@ def check_files(found: DataSet, data_dir: str | Path | None, config: str, option
     if lacking:
         wanted = "; ".join(f"{' or '.join(file.names)} ({file.what}; from {file.where})" for file in lacking)
         asks = f" {found.asks}." if found.asks else ""
-        folder = "no folder" if data_dir is None else one_line(str(data_dir))
-        missing = "" if data_dir is None or Path(data_dir).is_dir() else ", which is no folder"
+        folder = "no folder" if data_dir is None else one_line(str(data_dir)) + folder_words(found, data_dir, config)
         raise SgevalError(
-            f"{found.name}: data_dir: expected a folder that holds {wanted}, got {folder}{missing}.{asks} "
+            f"{found.name}: {option('data_dir')}: expected a folder that holds {wanted}, got {folder}.{asks} "
             f"`sgeval data info {found.name}` lists what to get; nothing is downloaded for you"
         )
+
+
+def folder_words(found: DataSet, data_dir: str | Path, config: str) -> str:
+    """What is to be said of a folder that lacks files: that it does not exist or is none, and which folder next to it, one
+    level up or down, has all of them."""
+    folder = Path(data_dir)
+    words = ""
+    if not folder.is_dir():
+        words = ", which is a file and no folder" if folder.exists() else ", which does not exist"
+    near = [folder.absolute().parent]
+    if folder.is_dir():
+        with suppress(OSError), os.scandir(folder) as entries:
+            near += sorted(Path(entry.path) for entry in islice(entries, LOOKED_INTO) if entry.is_dir())
+    needed = [name for file in found.files_of(config) if file.needed for name in file.names]
+    if any("*" in name for name in needed):  # whatever fits may be anything
+        return words
+    there = next((each for each in near if not missing_files(found, each, config)), None)
+    return words if there is None else f"{words}; they lie in {one_line(str(there))}"
 
 
 def check_in_place(found: DataSet, data_dir: str | Path | None, config: str) -> None:

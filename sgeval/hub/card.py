@@ -1,5 +1,6 @@
 """The card of a data set: what stands in its folder, and what an export makes of it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from sgeval.data.filtering import filters_of
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
+from sgeval.hub.builder import other_counts
+from sgeval.hub.notes import null_words
 from sgeval.hub.rows import shelf
 from sgeval.hub.schema import features_of
 
@@ -35,6 +38,20 @@ class Size(NamedTuple):
     bytes: int = 0
     ids_hash: str = ""
     """Of the ids of the rows (`sgeval.data.ids`)."""
+    asked: Mapping[str, int] = Counter()
+    """How many files of a kind the rows were to have."""
+    nulls: Mapping[str, int] = Counter()
+    """How many of them are null, by why and kind ("missing picture")."""
+
+
+def null_parts(splits: Mapping[str, Size]) -> dict[str, str]:
+    """By kind of file ("picture" …), how many are null in all splits, in words; of kinds of which some are."""
+    asked: Counter[str] = Counter()
+    nulls: Counter[str] = Counter()
+    for size in splits.values():
+        asked.update(size.asked)
+        nulls.update(size.nulls)
+    return null_words(asked, nulls)
 
 
 def facts_text(found: DataSet) -> str:
@@ -114,7 +131,16 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
             }
         ]
     }
-    rows = ", ".join(f"{split} {size.rows:,}" for split, size in splits.items())
+    counts = {split: size.rows for split, size in splits.items()}
+    other = other_counts(name, config, counts)
+    rows = ", ".join(
+        f"{split} {number:,}"
+        + (f" (published: {other[split]:,})" if split in other else "")
+        + ("" if number else " (so no such split)")
+        for split, number in counts.items()
+    )
+    rows += f" (published, all together: {other['all']:,})" if "all" in other else ""
+    nulls = "".join(f" {what.capitalize()}s: {words}." for what, words in null_parts(splits).items())
     has_pictures = config.with_images and found.kind == "image"
     has = {"pictures": has_pictures, "masks": config.with_masks, "clips": config.with_video}
     parts = [part for part in has if has[part]]
@@ -125,7 +151,7 @@ def card_text(name: str, config: Any, splits: Mapping[str, Size], pairs: Sequenc
     mark = f"{MARK} {name} {config.name} {' '.join(parts) or 'annotations'} sgeval {__version__} -->"
     made = (
         f"This copy: config `{config.name}`, {rows}; {' and '.join(parts) or 'annotations only'}. "
-        f"Made with sgeval {__version__} and datasets {datasets.__version__}.{given}"
+        f"Made with sgeval {__version__} and datasets {datasets.__version__}.{given}{nulls}"
     )
     front = _front(found, {config.name: [split for split, size in splits.items() if size.rows], PAIRS: pairs}, info)
     hashes = [f"| `{split}` | {size.rows:,} | `{size.ids_hash}` |" for split, size in splits.items()]

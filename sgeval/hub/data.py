@@ -8,7 +8,8 @@ import datasets
 
 from sgeval.data import reading
 from sgeval.data.sets import DATA_SETS
-from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.errors import SgevalError, one_line, one_of, option, shown
+from sgeval.files import make_folder
 from sgeval.hub.builder import MissingImages, check_running
 from sgeval.hub.rows import builder_class, resolved
 
@@ -42,8 +43,9 @@ def load_dataset(
     `datasets.Split.TEST`, a `datasets.ReadInstruction`), a `Dataset`; with a list of them, a list.
     `sgeval.hub.features.to_record` makes the record of a row.
 
-    Pictures are looked for below `data_dir`, or in `image_dir`; rows name them and do not copy them. One that is missing is
-    an error, or null with `missing_images="null"`; `with_images=False` leaves all null. One that has the annotated size only
+    Pictures are looked for below `data_dir`, or in `image_dir`; rows name them and do not copy them. One that is missing,
+    empty or has no picture's header is an error, or null with `missing_images="null"`, and a warning counts those;
+    `with_images=False` leaves all null. One that has the annotated size only
     without its EXIF orientation is copied into its row without that tag, so that `datasets` shows it as it is annotated; a
     warning tells of those that have another size. `with_masks` (psg) gives
     `panoptic_map` and a run-length code for each segment.
@@ -70,6 +72,7 @@ def load_dataset(
     ...
     sgeval.errors.SgevalError: psg: data_dir: expected a folder that holds psg.json or psg_sample.json ...
     """
+    name = reading.known_name(name)
     check_running(download_mode, verification_mode, num_proc)
     if not isinstance(streaming, bool):
         raise SgevalError(f"streaming: expected true or false, got {shown(streaming)}")
@@ -106,14 +109,20 @@ def load_dataset(
 
 def make_builder(name: str, config: str | None = None, *, data_dir: Any, reader: Any = None, **options: Any) -> Any:
     """The builder of a data set whose files are there. Raises `SgevalError` as `load_dataset`."""
-    found = reading.data_set(name)
+    found = reading.data_set(name := reading.known_name(name))
     config = reading.config_of(found, config)
     reader = reader or {}
     data_dir = reading.path_of("data_dir", data_dir)
     data_dir = None if data_dir is None else resolved(data_dir)
-    reading.path_of("cache_dir", options.get("cache_dir"))
+    cache_dir = reading.path_of("cache_dir", options.get("cache_dir"))
     reading.check_options(found, reader)
     reading.check_files(found, data_dir, config, reader)
+    if cache_dir is not None:
+        try:
+            make_folder(Path(cache_dir).expanduser())
+        except OSError as fault:
+            words = f"got {one_line(cache_dir)} ({fault.strerror})"
+            raise SgevalError(f"{option('cache_dir')}: expected a folder, or one that can be made, {words}") from None
     if options.get("cast_class_labels") is False:
         del options["cast_class_labels"]
     return builder_class(name)(config_name=config, data_dir=data_dir, reader=reader or None, **options)

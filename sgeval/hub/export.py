@@ -11,6 +11,7 @@ Everything is written below a hidden name beside OUT and takes its name last, so
 
 import glob
 import json
+import shlex
 import shutil
 import tempfile
 import warnings
@@ -29,11 +30,12 @@ from sgeval.data import reading
 from sgeval.data.exported import MARK, PAIRS
 from sgeval.data.ids import ids_hash
 from sgeval.data.processes import in_order, stretches
-from sgeval.errors import SgevalError, counted, one_line, shown
+from sgeval.errors import SgevalError, counted, one_line
 from sgeval.files import check_new_folder, give_name, make_folder
-from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options, check_running
+from sgeval.hub.builder import ROWS_AT_ONCE, GraphConfig, check_options, check_running, count_words
 from sgeval.hub.card import Size, card_text
-from sgeval.hub.rows import RowMaker, tables_of
+from sgeval.hub.notes import Notes
+from sgeval.hub.rows import RowMaker, resolved, tables_of
 from sgeval.hub.schema import features_of
 from sgeval.progress import bar
 from sgeval.readers.parquet import text_columns
@@ -45,6 +47,8 @@ PICTURE_ROWS = 100
 PLAIN_ROWS = 1_000
 UNFINISHED = ".unfinished"
 SHARD_BYTES = 500 * 10**6
+PATTERNS = ("*", "?", "[", "]", "::")
+"""What `datasets` takes for a pattern or an address within an archive in the name of a folder."""
 PAIR_FEATURES = datasets.Features(
     {
         "subject": datasets.Value("string"),
@@ -70,6 +74,7 @@ def export(
     shard_bytes: int = SHARD_BYTES,
     num_proc: int = 1,
     overwrite: bool = False,
+    strict: bool = False,
     **reader: Any,
 ) -> dict[str, Size]:
     """Write one config of a data set into the folder `out`, with its `pair_vocabulary`; the size by split.
@@ -77,14 +82,17 @@ def export(
     Pictures and clips are copied into the files, frames of videos only named. Clips that are broken are copied too; a warning
     counts them and names the first. Rows give the records of the reader back, exactly (`features.to_record`). The pair
     vocabulary is counted within each split, by labels as the rows spell them; `sgeval.vocabulary` takes spellings of one
-    label together when it reads it. A split without rows has no file, since the host refuses empty ones. Pictures that have
-    the annotated size only without their EXIF orientation lose that tag; a warning tells of those that have another size.
+    label together when it reads it. A split without rows has no file, since the host refuses empty ones; a warning names it.
+    Pictures that have the annotated size only without their EXIF orientation lose that tag; a warning tells of those that
+    have another size. Counts other than the published ones are told by a warning and on the card, with `strict` by an error.
+    With `missing_images="null"` pictures that are missing, empty or have no picture's header are null; they are counted on
+    the card and in a warning.
 
-    Raises `SgevalError` as `sgeval.load_dataset`, and for an `out` that exists: with `overwrite` an earlier export is
-    replaced, nothing else is. `num_proc` processes make the rows where records can be had without reading those before
-    them (vidor, vipseg, svg2_test).
+    Raises `SgevalError` as `sgeval.load_dataset`, for an `out` in whose path `datasets` would see a pattern, and for one that
+    exists: with `overwrite` an earlier export is replaced, nothing else is. `num_proc` processes make the rows where records
+    can be had without reading those before them (vidor, vipseg, svg2_test).
     """
-    found = reading.data_set(name)
+    found = reading.data_set(name := reading.known_name(name))
     config = reading.config_of(found, config)
     options: dict[str, Any] = {"with_images": with_images, "with_masks": with_masks, "with_video": with_video}
     options |= {"missing_images": missing_images, "reader": reader}
@@ -93,6 +101,7 @@ def export(
     data_dir, image_dir = reading.path_of("data_dir", data_dir), reading.path_of("image_dir", image_dir)
     reading.check_files(found, data_dir, config, reader)
     folder = Path(out)
+    check_pattern(folder)
     check_target(folder, overwrite)
     where = str(data_dir)
     made = GraphConfig(name=config, data_dir=where, image_dir=str(image_dir) if image_dir else None, **options)
@@ -103,8 +112,12 @@ def export(
         warnings.warn(words, stacklevel=2)
     make_folder(folder.absolute().parent)
     for left in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*{UNFINISHED}"):
-        warnings.warn(f"{one_line(str(left))}: of an export that was stopped, or is still running", stacklevel=2)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=UNFINISHED, dir=folder.absolute().parent))
+        words = f"`rm -r {shlex.quote(str(left))}` removes it, if none is running"
+        warnings.warn(
+            f"{one_line(str(left))}: of an export that was stopped, or is still running; {one_line(words)}",
+            stacklevel=2,
+        )
+    work = _work_folder(folder)
     try:
         features = features_of(found.kind)
         size = _rows_of_a_group(found.kind, make)
@@ -112,19 +125,25 @@ def export(
         with_pairs = []
         for split in found.configs[config]:
             total = reading.known_count(found, where, config, split)
+            making = replace(make, notes=Notes())
             with _Writer(work / config, split, features, shard_bytes) as rows:
-                tables = tables_of(make, made, split, size, features)
+                tables = tables_of(making, made, split, size, features)
                 if num_proc > 1 and total is not None and not reader.get("filters"):
-                    make_rows = partial(_stretch, make, made, split, size, features)
-                    tables = _gathered(in_order(make_rows, stretches(total, size), num_proc), broken)
+                    make_rows = partial(_stretch, making, made, split, size, features)
+                    tables = _gathered(in_order(make_rows, stretches(total, size), num_proc), making, broken)
                 ids: list[str] = []
                 written = _noting(_written(tables, rows, size, f"{name} {split}", total), f"{found.kind}_id", ids)
                 pairs = vocabulary_of_tables(written, "none").rows()
-            splits[split] = rows.size._replace(ids_hash=ids_hash(ids))
+            asked, nulls = making.notes.sums()
+            splits[split] = rows.size._replace(ids_hash=ids_hash(ids), asked=asked, nulls=nulls)
+            make.notes.add(making.notes)
             if pairs:
                 with_pairs.append(split)
                 with _Writer(work / PAIRS, split, PAIR_FEATURES, shard_bytes) as writer:
                     writer.write(_pair_table(pairs, split), PLAIN_ROWS)
+        other = count_words(name, made, {split: size.rows for split, size in splits.items()})
+        if other and strict:
+            raise SgevalError(other)
         lists: Any = reading.classes(name, where, config) or {"categories": None, "predicates": None}
         _put(work / "classes.json", json.dumps(lists, ensure_ascii=False, indent=1) + "\n")
         _put(work / "README.md", card_text(name, made, splits, with_pairs))
@@ -134,24 +153,40 @@ def export(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     make.notes.tell(f"{name}, {config}")
+    if other:
+        warnings.warn(other, stacklevel=2)
+    if empty := [split for split, size in splits.items() if not size.rows]:
+        words = f"{name}, {config}: no rows in {', '.join(empty)}, so the export has no such split"
+        warnings.warn(words, stacklevel=2)
     if broken:
         words = f"{counted(len(broken), 'broken clip')} copied unchanged; the first: {broken[0]}"
         warnings.warn(words, stacklevel=2)
     return splits
 
 
+def _work_folder(folder: Path) -> Path:
+    """A hidden folder beside the one that is to be written. Raises `OSError` that names the latter."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=UNFINISHED, dir=folder.absolute().parent))
+    except OSError as fault:
+        raise OSError(fault.errno, fault.strerror, str(folder)) from None
+
+
 def _stretch(
     make: RowMaker, made: GraphConfig, split: str, size: int, features: datasets.Features, part: tuple[int, int]
-) -> tuple[list[pa.Table], list[str]]:
-    """The rows of a stretch of a split, made in a process of its own, and what is wrong with their clips."""
+) -> tuple[list[pa.Table], Notes, list[str]]:
+    """The rows of a stretch of a split, made in a process of its own, what was noted, and what is wrong with their clips."""
     broken: list[str] = []
-    make = replace(make, broken=None if make.broken is None else broken)
-    return list(tables_of(make, made, split, size, features, part)), broken
+    make = replace(make, broken=None if make.broken is None else broken, notes=Notes())
+    return list(tables_of(make, made, split, size, features, part)), make.notes, broken
 
 
-def _gathered(stretches: Iterable[tuple[list[pa.Table], list[str]]], broken: list[str]) -> Iterator[pa.Table]:
-    """The rows of all stretches; what is wrong with their clips is added to the list."""
-    for tables, faults in stretches:
+def _gathered(
+    stretches: Iterable[tuple[list[pa.Table], Notes, list[str]]], make: RowMaker, broken: list[str]
+) -> Iterator[pa.Table]:
+    """The rows of all stretches; what was noted is added to the notes of `make`, and to the list of broken clips."""
+    for tables, notes, faults in stretches:
+        make.notes.add(notes)
         broken += faults
         yield from tables
 
@@ -224,6 +259,16 @@ class _Writer:
         self.file, self.written = None, 0
 
 
+def check_pattern(folder: Path) -> None:
+    """Raise `SgevalError` for a path in which `datasets` would see a pattern, so that it could not read the export."""
+    path = resolved(folder)
+    if seen := [mark for mark in PATTERNS if mark in path]:
+        raise SgevalError(
+            f"{one_line(path)}: expected a path without {' '.join(PATTERNS)}, which `datasets` takes for patterns, "
+            f"got {' '.join(seen)}"
+        )
+
+
 def check_target(folder: Path, overwrite: bool) -> None:
     """Raise `SgevalError` where something stands in the way of an export."""
     check_new_folder(folder, overwrite, is_export, "an export")
@@ -239,33 +284,3 @@ def is_export(folder: Path) -> bool:
 
 def _put(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
-
-
-def push(folder: str | Path, repo_id: str, *, private: bool = True, token: str | None = None) -> str:
-    """Upload an export to the Hub as a data set, and give its address. Called on request only.
-
-    A public one is refused where nothing grants that the data set is passed on, or pictures with it.
-    """
-    from huggingface_hub import HfApi
-
-    folder = Path(folder)
-    if not is_export(folder):
-        raise SgevalError(f"{one_line(str(folder))}: expected an export of sgeval, got something else")
-    name, has_pictures = facts_of(folder)
-    licence = reading.data_set(name).licence
-    if not private and (licence.publish == "nothing" or has_pictures):
-        what = "pictures" if licence.publish != "nothing" else "the annotations"
-        raise SgevalError(
-            f"{shown(repo_id)}: expected a private repository: nothing grants that {what} of {name} are made public "
-            f"({licence.words})"
-        )
-    api = HfApi(token=token)
-    address = str(api.create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True))
-    api.upload_folder(repo_id=repo_id, repo_type="dataset", folder_path=folder, commit_message=f"{name}, by sgeval")
-    return address
-
-
-def facts_of(folder: Path) -> tuple[str, bool]:
-    """The data set of an export, and whether pictures, masks or clips are in it."""
-    words = (folder / "README.md").read_text(encoding="utf-8").split(MARK, 1)[1].split("-->")[0].split()
-    return words[0], bool({"pictures", "masks", "clips"} & {*words})

@@ -7,10 +7,12 @@ have gone stale, where one a picture would cost seconds.
 
 import json
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+
+from sgeval.errors import one_line, option
 
 SHOWN = 3
 """How many pictures a warning names."""
@@ -18,10 +20,14 @@ SHOWN = 3
 
 @dataclass
 class Notes:
-    """`faults`: in words, one a picture. `folders`: when each was last changed, as it was first looked into."""
+    """`faults`: in words, one a picture. `folders`: when each was last changed, as it was first looked into. `asked`: how
+    many files of a kind ("picture", "clip" …) rows were to have. `nulls`: the ids of the records that have null in its place,
+    by why and kind ("empty picture"), once a file."""
 
     faults: list[str] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    nulls: dict[str, list[str]] = field(default_factory=dict)
 
     def found(self, path: Path) -> None:
         """Note the folder of a file."""
@@ -32,10 +38,31 @@ class Notes:
     def write(self, folder: str, split: str, first: int) -> None:
         """Keep those of a stretch of a split. Whoever lists a folder of tables passes over hidden names."""
         path = Path(folder) / f".{split}-{first:09d}.notes.json"
-        path.write_text(json.dumps({"faults": self.faults, "folders": self.folders}), encoding="utf-8")
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    def add(self, other: "Notes") -> None:
+        """Add what was noted of other records."""
+        self.faults += other.faults
+        for folder, then in other.folders.items():  # of several processes, the first to look
+            self.folders[folder] = min(then, self.folders.get(folder, then))
+        for what, number in other.asked.items():
+            self.asked[what] = self.asked.get(what, 0) + number
+        for why, keys in other.nulls.items():
+            self.nulls.setdefault(why, []).extend(keys)
+
+    def sums(self) -> tuple[Counter[str], Counter[str]]:
+        """How many files were asked for, by kind, and how many are null, by why and kind."""
+        return Counter(self.asked), Counter({why: len(keys) for why, keys in self.nulls.items()})
 
     def tell(self, title: str, stacklevel: int = 2) -> None:
-        """Warn of the pictures that are not as annotated, if there are any."""
+        """Warn of the pictures that are not as annotated, and of what is null, if there are any."""
+        asked, nulls = self.sums()
+        for what, words in null_words(asked, nulls).items():
+            keys = [key for why, keys in self.nulls.items() if why.endswith(f" {what}") for key in keys]
+            first = ", ".join(one_line(key) for key in [*dict.fromkeys(keys)][:SHOWN])
+            hint = f"; {option('image_dir')} names the folder they lie in" if len(keys) == asked[what] else ""
+            more = " …" if len({*keys}) > SHOWN else ""
+            warnings.warn(f"{title}: {what}s: {words}; ids {first}{more}{hint}", stacklevel=stacklevel + 1)
         if not self.faults:
             return
         number = len(self.faults)
@@ -70,16 +97,23 @@ def read_notes(folder: str) -> Notes:
     """All notes of a build."""
     every = Notes()
     for path in sorted(Path(folder).glob(".*.notes.json")):
-        for fault, folders in _entries(path):
-            every.faults += fault
-            for folder, then in folders.items():  # of several processes, the first to look
-                every.folders[folder] = min(then, every.folders.get(folder, then))
+        try:
+            every.add(Notes(**json.loads(path.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            every.folders[str(path)] = 0  # damaged: such a folder never is as it was
     return every
 
 
-def _entries(path: Path) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    try:
-        one = json.loads(path.read_text(encoding="utf-8"))
-        yield one["faults"], one["folders"]
-    except (OSError, ValueError, KeyError, TypeError):
-        yield [], {str(path): 0}  # damaged: such a folder never is as it was
+def null_words(asked: Mapping[str, int], nulls: Mapping[str, int]) -> dict[str, str]:
+    """By kind of file, how many are null and why, for kinds of which some are.
+
+    >>> null_words({"picture": 5, "clip": 2}, {"missing picture": 2, "empty picture": 1})
+    {'picture': '3 of 5 null: 2 missing, 1 empty'}
+    """
+    out = {}
+    for what, number in asked.items():
+        parts = {why.removesuffix(f" {what}"): n for why, n in nulls.items() if n and why.endswith(f" {what}")}
+        if parts:
+            each = ", ".join(f"{n:,} {why}" for why, n in parts.items())
+            out[what] = f"{sum(parts.values()):,} of {number:,} null: {each}"
+    return out

@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +23,10 @@ from sgeval.data import reading
 from sgeval.data.kinds import DataSet
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
-from sgeval.errors import BadImage, SgevalError, one_line, shown
+from sgeval.errors import BadImage, SgevalError, one_line, option, shown
 from sgeval.hub.features import Heavy, to_table
 from sgeval.hub.notes import Notes
-from sgeval.images import image_size, turned_back
+from sgeval.images import image_size, turned_back, unsound
 from sgeval.masks import record_codes
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
@@ -71,8 +72,8 @@ class RowMaker:
         return cls(name, place, *options, embed, broken)
 
     def tables(self, graphs: Iterable[Graph], size: int, features: datasets.Features) -> Iterator[pa.Table]:
-        """Records as tables of `size` rows, the last one shorter. Raises `SgevalError` for a picture that is not there,
-        unless those are to be null."""
+        """Records as tables of `size` rows, the last one shorter. Raises `SgevalError` for a picture that is not there, is
+        empty or has no picture's header, unless those are to be null."""
         graphs = iter(graphs)
         while batch := list(islice(graphs, size)):
             batch = [self.record(graph) for graph in batch]
@@ -112,6 +113,8 @@ class RowMaker:
         if names is None:
             return None
         for name, path in zip(names, paths, strict=True):
+            if name is not None:
+                self._ask(what)
             if path is not None:
                 self.notes.found(path)
             elif name is not None:
@@ -127,51 +130,72 @@ class RowMaker:
             return Heavy(image)
         path = self.place.panoptic_map(graph)
         panoptic_map = self._part(graph, "panoptic map", path)
-        return Heavy(image, panoptic_map, record_codes(graph, path) if path is not None else None)
+        if path is None or panoptic_map is None:
+            return Heavy(image)
+        return Heavy(image, panoptic_map, record_codes(graph, path))
+
+    def _ask(self, what: str) -> None:
+        self.notes.asked[what] = self.notes.asked.get(what, 0) + 1
 
     def _part(self, graph: Graph, what: str, path: Path | None) -> dict[str, Any] | None:
+        self._ask(what)
         if path is None:
             is_map = isinstance(graph, SceneGraph) and what == "panoptic map"
             self._lacks(graph, what, (graph.panoptic_file if is_map else graph.file_name) or f"{graph.key}.jpg")  # type: ignore[union-attr]
             return None
         self.notes.found(path)
-        if self.embed:  # what it is has been named by an annotation of strangers: nothing but media is passed on
-            if what != "clip":
-                image_size(path)
-            elif path.suffix.lower() not in CLIP_ENDINGS:
-                raise SgevalError(
-                    f"{label(graph)}: expected a clip ({', '.join(CLIP_ENDINGS)}), got {shown(path.name)}"
-                )
-            elif self.broken is not None:
-                try:
-                    check_whole(path)
-                except BadImage as fault:
-                    self.broken.append(f"{label(graph)}: {fault}")
-        data = self._upright(graph, path) if what == "picture" else None
+        data = None
+        if what == "clip":
+            self._check_clip(graph, path)
+        else:
+            try:
+                data = self._upright(graph, what, path)
+            except BadImage as fault:
+                if (wrong := unsound(path)) is not None:
+                    self._lacks(graph, what, path.name, *wrong)
+                    return None
+                self.notes.faults.append(f"{label(graph)}: {one_line(str(fault))}")
         if self.embed:
             return {"bytes": path.read_bytes() if data is None else data, "path": path.name}
         return {"bytes": data, "path": str(path)}
 
-    def _upright(self, graph: Graph, path: Path) -> bytes | None:
-        """The picture without its EXIF orientation, where only so it has the annotated size. One that has another size, or
-        cannot be read, is noted."""
-        if graph.width is None or graph.height is None:
-            return None
-        try:
-            return turned_back(path, (graph.width, graph.height))
-        except BadImage as fault:
-            self.notes.faults.append(f"{label(graph)}: {one_line(str(fault))}")
-            return None
-
-    def _lacks(self, graph: Graph, what: str, name: str) -> None:
-        """Raise `SgevalError` for a file that is not there, unless those are to be null."""
-        if self.missing_images == "null":
+    def _check_clip(self, graph: Graph, path: Path) -> None:
+        """Note a clip that is broken, before it is put into a row. An annotation of strangers has named it: what is called
+        something else is refused."""
+        if not self.embed:
             return
-        option = {"panoptic map": "with_masks", "clip": "with_video"}.get(what, "with_images")
+        if path.suffix.lower() not in CLIP_ENDINGS:
+            raise SgevalError(f"{label(graph)}: expected a clip ({', '.join(CLIP_ENDINGS)}), got {shown(path.name)}")
+        if self.broken is not None:
+            try:
+                check_whole(path)
+            except BadImage as fault:
+                self.broken.append(f"{label(graph)}: {fault}")
+
+    def _upright(self, graph: Graph, what: str, path: Path) -> bytes | None:
+        """The picture without its EXIF orientation, where only so it has the annotated size. Raises `BadImage` for one that
+        has another size, or whose header is none; nothing but a picture is passed on, whatever names a file."""
+        if what != "picture" or graph.width is None or graph.height is None:
+            image_size(path)
+            return None
+        return turned_back(path, (graph.width, graph.height))
+
+    def _lacks(self, graph: Graph, what: str, name: str, why: str = "missing", words: str = "") -> None:
+        """Raise `SgevalError` for a file that is not there, or is none of its kind, as `words` say; unless those are to be
+        null."""
+        if self.missing_images == "null":
+            self.notes.nulls.setdefault(f"{why} {what}", []).append(graph.key)
+            return
+        without = option({"panoptic map": "with_masks", "clip": "with_video"}.get(what, "with_images"), False)
+        way = f"put a sound one there, or take {without}"
+        if not words:
+            tried = self.place.tried(what, name)
+            words = f"expected the {what} {shown(name)} at {tried}, got none"
+            way = f"name its folder with {option('image_dir')}, or take {without}"
+        folder = shlex.quote(one_line(str(self.place.panoptic_folder)))
         raise SgevalError(
-            f"{label(graph)}: expected the {what} {shown(name)} at {self.place.tried(what)}, got none; name "
-            f'its folder with image_dir, or take {option}=False or missing_images="null". `sgeval data info {self.name} '
-            "--data-dir DIR` lists what is missing"
+            f"{label(graph)}: {words}; {way} or {option('missing_images', 'null')}. `sgeval data info {self.name} "
+            f"--data-dir {folder}` lists what is missing"
         )
 
 

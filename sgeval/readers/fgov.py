@@ -86,7 +86,7 @@ def read_fgov(
         files = [folder / file for file in ([data_files] if isinstance(data_files, (str, Path)) else data_files)]
     missing = [str(file) for file in files if not file.is_file()]
     if missing or not files:
-        got = one_line(missing[0]) if missing else "none"
+        got = f"{one_line(missing[0])}, which does not exist" if missing else "none"
         raise SgevalError(f"data_files: expected files in the RLIPv2 form ({SOURCE}), got {got}")
     maps = [_map_of(file, folder) if config == "o365" else None for file in files]
     return (graph for file, paths in zip(files, maps) for graph in _read(file, paths, config))

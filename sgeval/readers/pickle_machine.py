@@ -21,6 +21,7 @@ MAX_MARKS = 100  # Python opens one or two a level of nesting
 BYTES_A_CONTAINER = 3  # Python writes an empty list in two bytes at least, and one that is of use in four or more
 FREE_CONTAINERS = 100_000  # some 9 MB, whatever the file's size
 STOP = ord(".")
+END = "the end of the file"
 
 NUMBER_TYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 
@@ -85,17 +86,18 @@ class Machine:
             step(self)
         else:
             self.start = size
-            self.fail("an instruction", "the end of the file")
+            self.fail("an instruction", END)
         if len(self.stack) != 1 or self.marks:
             self.fail("one value at the end", f"{len(self.stack)} and {len(self.marks)} open marks")
         if self.at != size:
             self.start = self.at
-            self.fail("the end of the file", f"{size - self.at:,} bytes more")
+            self.fail(END, f"{size - self.at:,} bytes more")
         return self.stack[0]
 
     def fail(self, expected: str, got: str) -> NoReturn:
         """Refuse the file at the instruction at work."""
-        raise SgevalError(f"{self.place}: byte {self.start}: expected {expected}, got {got}")
+        hint = ": it is cut short; fetch it again" if got.startswith(END) else ""
+        raise SgevalError(f"{self.place}: byte {self.start}: expected {expected}, got {got}{hint}")
 
     def refuse_instruction(self, code: int) -> NoReturn:
         """Refuse the file for an instruction that is not carried out here."""
@@ -108,7 +110,7 @@ class Machine:
         """The next bytes of the file."""
         piece = self.data[self.at : self.at + count]
         if len(piece) < count:
-            self.fail(f"{count:,} bytes more", f"the end of the file after {len(piece):,}")
+            self.fail(f"{count:,} bytes more", f"{END} after {len(piece):,}")
         self.at += count
         return piece
 
@@ -116,7 +118,7 @@ class Machine:
         """The text up to the next line end."""
         end = self.data.find(b"\n", self.at)
         if end < 0:
-            self.fail("a line end", "the end of the file")
+            self.fail("a line end", END)
         piece = self.take(end - self.at)
         self.at += 1
         return self.text(piece)
@@ -332,7 +334,7 @@ def _frame(machine: Machine) -> None:
     """Frames only help buffered reading; one that promises more than there is, is a cut file."""
     length, left = _unsigned(machine, 8), len(machine.data) - machine.at
     if length > left:
-        machine.fail(f"{length:,} bytes more", f"the end of the file after {left:,}")
+        machine.fail(f"{length:,} bytes more", f"{END} after {left:,}")
 
 
 def _append(machine: Machine) -> None:
