@@ -31,12 +31,14 @@ def pixels(image):
     return np.asarray(image.convert("RGB"))
 
 
-def write_clip(path, pictures, codec="ffv1", form="bgr0", rate=5, times=None, **options):
+def write_clip(path, pictures, codec="ffv1", form="bgr0", rate=5, times=None, b_frames=0, **options):
     """A clip of these pictures; with ffv1 and bgr0 nothing is lost."""
     with av.open(str(path), "w", options=options) as container:
         stream = container.add_stream(codec, rate=rate)
         stream.height, stream.width = pictures[0].shape[:2]
         stream.pix_fmt = form
+        if b_frames:
+            stream.options, stream.bit_rate = {"bf": str(b_frames)}, 4_000_000
         stream.codec_context.time_base = Fraction(1, 1000)
         for number, picture in enumerate(pictures):
             frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
@@ -107,6 +109,67 @@ class TestTimes:
         found = clip_frames_at(clip, [3.0, 0.0, 3.0])
         assert [(pixels(frame) == noise[number]).all() for frame, number in zip(found, (15, 0, 15))] == [True] * 3
         assert clip_frames_at(clip, []) == clip_frames(clip, []) == []
+
+
+class TestFirstFramesThatAreLost:
+    """Twenty greys, 10 apart, at 5 frames a second; of a clip that lost `lost` of them the first is shown at lost / 5 s."""
+
+    @pytest.fixture
+    def clip(self, tmp_path):
+        def write(lost, ending=".mp4", **options):
+            greys = [np.full((48, 64, 3), 10 * number, np.uint8) for number in range(lost, 20)]
+            times = [200 * number for number in range(lost, 20)]
+            return write_clip(tmp_path / f"x{ending}", greys, "mpeg4", "yuv420p", times=times, **options)
+
+        return write
+
+    @staticmethod
+    def numbers(frames):
+        return [round(float(pixels(frame).mean()) / 10) for frame in frames]
+
+    @pytest.mark.parametrize("b_frames", [0, 2])
+    @pytest.mark.parametrize("ending", [".mp4", ".mkv"])
+    def test_no_frame_stands_in_for_another(self, ending, b_frames, clip):
+        path = clip(3, ending, b_frames=b_frames)
+        with pytest.raises(
+            BadImage, match=r"expected frame 0 at the clip's beginning, got it at 0\.6 s: .*ask by time"
+        ):
+            clip_frames(path, [0], fps=5.0)
+        with pytest.raises(BadImage, match=r"expected a frame at 0\.5 s, got a clip whose first is at 0\.6 s"):
+            clip_frames_at(path, [0.5, 1.0])
+        assert self.numbers(clip_frames_at(path, [0.6, 0.79, 1.0])) == [3, 3, 5]
+        assert clip_facts(path).late == check_whole(path).late == pytest.approx(0.6)
+
+    @pytest.mark.parametrize("ending", [".mp4", ".mkv"])
+    def test_one_alone(self, ending, clip):
+        with pytest.raises(BadImage, match="got it at 0.2 s"):
+            clip_frames(clip(1, ending), [0])
+
+    def test_a_clip_that_has_all_may_begin_late(self, clip):
+        """Seventeen frames of seventeen: none is lost, and the first is number 0, at 0 s."""
+        path = clip(3)
+        assert self.numbers(clip_frames(path, [0, 16], fps=5.0, num_frames=17)) == [3, 19]
+        assert self.numbers(clip_frames_at(path, [0.0, 3.3], num_frames=17)) == [3, 19]
+        with pytest.raises(BadImage, match="frames before it may be lost"):
+            clip_frames(path, [0], fps=5.0, num_frames=20)
+
+    @pytest.mark.parametrize(
+        ("ending", "options"), [(".mp4", {}), (".mp4", {"use_editlist": "0"}), (".mkv", {}), (".ts", {})]
+    )
+    def test_frames_stored_in_another_order_are_not_late(self, ending, options, clip):
+        """Without an edit list the first frame of the MP4 is shown at 0.2 s, as it waits for those stored before their turn."""
+        path = clip(0, ending, b_frames=2, **options)
+        assert self.numbers(clip_frames(path, range(20), fps=5.0)) == list(range(20))
+        assert self.numbers(clip_frames_at(path, [number / 5 + 0.1 for number in range(20)])) == list(range(20))
+        assert check_whole(path).late == 0
+
+    def test_less_than_a_frame_is_not_late(self, tmp_path, noise):
+        path = write_clip(tmp_path / "x.mp4", noise[:5], "mpeg4", "yuv420p", times=[140 + 200 * n for n in range(5)])
+        assert len(clip_frames(path, range(5), fps=5.0)) == len(clip_frames_at(path, [0.0, 0.9])) + 3 == 5
+
+    def test_a_stream_that_counts_from_anywhere(self, clip):
+        """An MPEG-TS usually begins at 1.4 s; where it begins says nothing."""
+        assert self.numbers(clip_frames(clip(7, ".ts"), [0, 1], fps=5.0)) == [7, 8]
 
 
 class TestBadClips:
@@ -287,6 +350,11 @@ class TestDataInfo:
         assert told == {word: ["9001_0000000001"] for word in odd} and not any(
             "clip" in fault for fault in found.faults
         )
+
+    @pytest.mark.parametrize(("first", "odd"), [(0, set()), (1, {"start"}), (2, {"start", "length"})])
+    def test_a_clip_that_lost_its_beginning(self, first, odd, look):
+        _, _, told = look((48, 32), 6 - first, times=[200 * number for number in range(first, 6)])
+        assert told == {word: ["9001_0000000001"] for word in odd}
 
     def test_a_clip_that_cannot_be_opened(self, look, tmp_path):
         clip, _, _ = look()

@@ -83,7 +83,9 @@ def test_frames_from_one_and_one_fewer(folder):
     graph = records("pvsg", folder, "frames")[0]
     frames = folder / "data/vidor/frames/9001_0000000001"
     (frames / "0000.png").unlink()
-    words = r'video "9001_0000000001": expected files that count from ".*0000.png", got none of that name and .*0001.png: '
+    words = (
+        r'video "9001_0000000001": expected files that count from ".*0000.png", got none of that name and .*0001.png: '
+    )
     for asked in ({"indices": [2]}, {"times": [0.4]}):
         with pytest.raises(SgevalError, match=words + "they may have been dumped from 1") as caught:
             video_frames("pvsg", graph, folder, **asked)

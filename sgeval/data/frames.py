@@ -51,8 +51,8 @@ def video_frames(
         raise BadImage(f"{label(graph)}: {expected}; {_what_to_do(name)}")
     try:
         if indices is None:
-            return clip_frames_at(path, asked, expected=size)
-        return clip_frames(path, asked, fps=graph.fps, expected=size)
+            return clip_frames_at(path, asked, num_frames=graph.num_frames, expected=size)
+        return clip_frames(path, asked, fps=graph.fps, num_frames=graph.num_frames, expected=size)
     except SgevalError as fault:
         raise type(fault)(f"{label(graph)}: {fault}") from None
 
