@@ -9,7 +9,7 @@ followed.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from numbers import Real
 from pathlib import Path
@@ -71,20 +71,17 @@ def _late(container: Any, stream: Any, packet: Any) -> float:
     than shown, an MP4 without an edit list decodes the first one at 0 and shows it some frames later: none is lost there.
     """
     starts_at_0 = any(form in container.format.name for form in ("mp4", "matroska"))
-    if (
-        not starts_at_0
-        or packet.pts is None
-        or not stream.average_rate
-        or ("mp4" in container.format.name and not packet.dts)
-    ):
+    is_decoded_at_0 = "mp4" in container.format.name and not packet.dts
+    if not starts_at_0 or is_decoded_at_0 or packet.pts is None or not stream.average_rate:
         return 0.0
     late = float(packet.pts * packet.time_base)
     return late if late * float(stream.average_rate) > LATE else 0.0
 
 
 def check_whole(path: str | Path) -> ClipFacts:
-    """The facts of a clip that is read through to its end; no frame is decoded. Raises `BadImage` as `clip_frames`, and for a
-    clip that is cut short: a piece of it that is damaged, or fewer pictures than its head says.
+    """The facts of a clip that is read through to its end, its frames counted where its head does not say how many; none is
+    decoded. Raises `BadImage` as `clip_frames`, and for a clip that is cut short: a piece of it that is damaged, or fewer
+    pictures than its head says.
 
     AVI and MPEG-TS do not say how many there are, so that cuts in them show only where they damage a piece.
     """
@@ -110,12 +107,12 @@ def check_whole(path: str | Path) -> ClipFacts:
         if "matroska" in form and is_alone and end < container.duration / MICRO - 2 / (facts.fps or 1.0):
             said = f"{container.duration / MICRO:g} s"
             raise BadImage(f"{_name(path)}: expected {said}, got a clip that is cut short at {end:g} s")
-        return facts
+        return replace(facts, num_frames=facts.num_frames or count)
 
 
 def clip_differences(graph: VideoGraph, facts: ClipFacts) -> list[str]:
-    """In what a clip's head differs from the record of its video: "size", "rate", "length", "start"; what one of them does not
-    say is left out.
+    """In what a clip differs from the record of its video: "size", "rate", "length", "start"; what one of them does not say
+    is left out.
 
     A clip that lies on its side has the same size, since players may turn it. Rates differ by more than one in a hundred,
     lengths by more than one frame of the record in seconds. A clip starts late where its first frames may be lost: not if
@@ -223,8 +220,8 @@ def clip_frames_at(
         for seconds, frame in _decoded(path, container, stream, num_frames):
             if shown_now is None and waiting[-1] < seconds - SAME_TIME:
                 raise BadImage(
-                    f"{_name(path)}: expected a frame at {waiting[-1]:g} s, got a clip whose first is at {seconds:g} s: frames "
-                    "before it may be lost"
+                    f"{_name(path)}: expected a frame at {waiting[-1]:g} s, got a clip whose first is at {seconds:g} s: "
+                    "frames before it may be lost"
                 )
             while waiting and shown_now is not None and waiting[-1] < seconds - SAME_TIME:
                 found[waiting.pop()] = _picture(path, shown_now, expected)

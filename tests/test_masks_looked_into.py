@@ -87,7 +87,7 @@ class TestPvsg:
         found = look(pvsg)
         assert len(found.broken_masks) == 2 and found.missing_maps == [(FIRST, f"vidor/masks/{FIRST}/0003.png")]
         (fault,) = [fault for fault in found.faults if "are none" in fault]
-        words = f'masks: 2 that are none, or of another size; the first: video "{FIRST}": '
+        words = f'masks: 2 that are none, or not those of their record; the first: video "{FIRST}": '
         assert fault.startswith(words) and "0001.png: expected a picture" in fault
         assert "0002.png: expected the annotated 48 x 32, got 40 x 32" in found.broken_masks[1]
 
@@ -111,7 +111,8 @@ class TestPvsg:
         mask(pvsg, 4).write_bytes(b"no picture")
         done = CliRunner().invoke(app, arguments)
         assert (
-            done.exit_code == 2 and "amiss     masks: 1 that are none, or of another size; the first: " in done.stdout
+            done.exit_code == 2
+            and "amiss     masks: 1 that are none, or not those of their record; the first: " in done.stdout
         )
         assert len(json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["broken_masks"]) == 1
 

@@ -79,7 +79,7 @@ def test_frames_that_count_from_one_or_at_another_rate(folder):
 
 
 def test_frames_from_one_and_one_fewer(folder):
-    """Dumped from 1 by a reader that lost a frame: 0001 to 0005 of six. Nobody can tell it from a first frame that is lost."""
+    """Dumped from 1 by a reader that lost a frame: 0001 to 0005 of six. It looks like a first frame that is lost."""
     graph = records("pvsg", folder, "frames")[0]
     frames = folder / "data/vidor/frames/9001_0000000001"
     (frames / "0000.png").unlink()
