@@ -173,5 +173,5 @@ def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str
             folder = one_line(str(out.data_dir))
             yield f"{what}: {len(missing):,} missing, empty or broken below {folder} (from {found.pictures_from})"
     if out.broken_masks:
-        number = f"{len(out.broken_masks):,}"
-        yield f"masks: {number} that are none, or not those of their record; the first: {out.broken_masks[0]}"
+        how_many = f"{len(out.broken_masks):,}"
+        yield f"masks: {how_many} that are none, or not those of their record; the first: {out.broken_masks[0]}"
