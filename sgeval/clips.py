@@ -9,7 +9,7 @@ followed.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from numbers import Real
 from pathlib import Path
@@ -25,6 +25,7 @@ from sgeval.records import VideoGraph
 CONTAINERS = {"format_whitelist": "mov,matroska,webm,avi,mpegts", "protocol_whitelist": "file"}
 SAME_RATE = 0.01  # of a rate: 29.97 and 30 are told apart by less, 5 and 25 by far more
 HALF = 0.5
+LATE = 0.75  # of a frame: sound may begin before the pictures, by 23 ms and less
 MICRO = 1e6  # FFmpeg's units in a second
 LATEST = 2**53  # seconds; whole ones are exact up to here
 SAME_TIME = 1e-6  # seconds; times are fractions of frames, written as floats
@@ -32,12 +33,14 @@ SAME_TIME = 1e-6  # seconds; times are fractions of frames, written as floats
 
 @dataclass(frozen=True, slots=True)
 class ClipFacts:
-    """What a clip says of itself: its size as stored, frames a second, and frames, if it says how many."""
+    """What a clip says of itself: its size as stored, frames a second, and frames, if it says how many. `late`: seconds from
+    its beginning to its first frame, 0 for less than a frame."""
 
     width: int
     height: int
     fps: float | None
     num_frames: int | None
+    late: float = 0.0
 
 
 def has_pyav() -> bool:
@@ -47,25 +50,46 @@ def has_pyav() -> bool:
 
 def clip_facts(path: str | Path) -> ClipFacts:
     """What stands in a clip's head; no frame is decoded. Raises `BadImage` as `clip_frames`."""
-    with _opened(path) as (_, stream):
-        return _facts(stream)
+    with _opened(path) as (container, stream):
+        try:
+            return _facts(container, stream, next(container.demux(stream), None))
+        except _fault_type() as fault:
+            raise BadImage(f"{_name(path)}: the clip is broken after 0 frames ({_words(fault)})") from None
 
 
-def _facts(stream: Any) -> ClipFacts:
+def _facts(container: Any, stream: Any, packet: Any) -> ClipFacts:
+    """`packet`: the first one of the stream, if there is one."""
     rate = stream.average_rate
-    return ClipFacts(stream.width, stream.height, float(rate) if rate else None, stream.frames or None)
+    facts = (stream.width, stream.height, float(rate) if rate else None, stream.frames or None)
+    return ClipFacts(*facts, 0.0 if packet is None else _late(container, stream, packet))
+
+
+def _late(container: Any, stream: Any, packet: Any) -> float:
+    """Seconds from a clip's beginning to its first frame, by its first packet; 0 for less than a frame.
+
+    MP4 and Matroska count from the clip's beginning; MPEG-TS and AVI from anywhere. Where frames are stored in another order
+    than shown, an MP4 without an edit list decodes the first one at 0 and shows it some frames later: none is lost there.
+    """
+    starts_at_0 = any(form in container.format.name for form in ("mp4", "matroska"))
+    is_decoded_at_0 = "mp4" in container.format.name and not packet.dts
+    if not starts_at_0 or is_decoded_at_0 or packet.pts is None or not stream.average_rate:
+        return 0.0
+    late = float(packet.pts * packet.time_base)
+    return late if late * float(stream.average_rate) > LATE else 0.0
 
 
 def check_whole(path: str | Path) -> ClipFacts:
-    """The facts of a clip that is read through to its end; no frame is decoded. Raises `BadImage` as `clip_frames`, and for a
-    clip that is cut short: a piece of it that is damaged, or fewer pictures than its head says.
+    """The facts of a clip that is read through to its end, its frames counted where its head does not say how many; none is
+    decoded. Raises `BadImage` as `clip_frames`, and for a clip that is cut short: a piece of it that is damaged, or fewer
+    pictures than its head says.
 
     AVI and MPEG-TS do not say how many there are, so that cuts in them show only where they damage a piece.
     """
     with _opened(path) as (container, stream):
-        facts, count, end = _facts(stream), 0, 0.0
+        facts, count, end = None, 0, 0.0
         try:
             for packet in container.demux(stream):
+                facts = facts or _facts(container, stream, packet)
                 if packet.is_corrupt:
                     raise BadImage(f"{_name(path)}: the clip is cut short or damaged, after {count} frames")
                 if packet.size:
@@ -74,6 +98,7 @@ def check_whole(path: str | Path) -> ClipFacts:
                         end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
         except _fault_type() as fault:
             raise BadImage(f"{_name(path)}: the clip is broken after {count} frames ({_words(fault)})") from None
+        facts = facts or _facts(container, stream, None)
         form = container.format.name
         if "mp4" in form and facts.num_frames is not None and count < facts.num_frames:
             said = f"{facts.num_frames} frames"
@@ -82,15 +107,16 @@ def check_whole(path: str | Path) -> ClipFacts:
         if "matroska" in form and is_alone and end < container.duration / MICRO - 2 / (facts.fps or 1.0):
             said = f"{container.duration / MICRO:g} s"
             raise BadImage(f"{_name(path)}: expected {said}, got a clip that is cut short at {end:g} s")
-        return facts
+        return replace(facts, num_frames=facts.num_frames or count)
 
 
 def clip_differences(graph: VideoGraph, facts: ClipFacts) -> list[str]:
-    """In what a clip's head differs from the record of its video: "size", "rate", "length"; what one of them does not say is
-    left out.
+    """In what a clip differs from the record of its video: "size", "rate", "length", "start"; what one of them does not say
+    is left out.
 
     A clip that lies on its side has the same size, since players may turn it. Rates differ by more than one in a hundred,
-    lengths by more than one frame of the record in seconds.
+    lengths by more than one frame of the record in seconds. A clip starts late where its first frames may be lost: not if
+    its head counts as many as the record.
 
     >>> clip_differences(VideoGraph("7", width=48, height=32, fps=5.0, num_frames=6), ClipFacts(32, 48, 30.0, 36))
     ['rate']
@@ -107,6 +133,7 @@ def clip_differences(graph: VideoGraph, facts: ClipFacts) -> list[str]:
         "size": None not in size and size != {facts.width, facts.height},
         "rate": not _same_rate(facts.fps, graph.fps),
         "length": seconds is not None and graph.fps is not None and seconds * graph.fps > 1 + SAME_RATE,
+        "start": facts.late > 0 and not _has_all(facts.num_frames, graph.num_frames),
     }
     return [word for word, is_so in differs.items() if is_so]
 
@@ -116,14 +143,26 @@ def _same_rate(rate: float | None, fps: float | None) -> bool:
     return not rate or fps is None or abs(rate - fps) <= SAME_RATE * fps
 
 
+def _has_all(count: int | None, num_frames: int | None) -> bool:
+    """Whether a clip's head counts the frames that there are, so that none is lost."""
+    return count is not None and count == num_frames
+
+
 def clip_frames(
-    path: str | Path, indices: Sequence[int], *, fps: float | None = None, expected: Size | None = None
+    path: str | Path,
+    indices: Sequence[int],
+    *,
+    fps: float | None = None,
+    num_frames: int | None = None,
+    expected: Size | None = None,
 ) -> list[Image.Image]:
     """The frames of these numbers, in the order asked for, as RGB pictures.
 
     `fps`: the rate in which the numbers count. A clip of another rate is then refused, as its numbers are others, and so is
-    one that shows a frame more than half a frame off its time: others before it are lost, or its rate varies. `expected`: the
-    annotated (width, height), which also decides whether the rotation that a phone noted is carried out, as `images` does.
+    one that shows a frame more than half a frame off its time: others before it are lost, or its rate varies. One whose first
+    frame is late is refused too, since others may be lost before it; not if its head counts `num_frames`, as many as there
+    are. `expected`: the annotated (width, height), which also decides whether the rotation that a phone noted is carried
+    out, as `images` does.
 
     Raises `BadImage` for a clip that cannot be read, ends before the last number, or is of another size or rate;
     `SgevalError` for numbers below 0, and where PyAV is not installed.
@@ -140,13 +179,17 @@ def clip_frames(
                 f"{_name(path)}: expected a clip of {fps:g} frames a second, got {float(rate):g}: numbers of frames do not "
                 "fit it; ask by time"
             )
-        count, first = 0, None
-        for count, (seconds, frame) in enumerate(_decoded(path, container, stream), start=1):
-            first = seconds if first is None else first
-            if fps is not None and rate and abs((seconds - first) * float(rate) - (count - 1)) > HALF:
+        count = 0
+        for count, (seconds, frame) in enumerate(_decoded(path, container, stream, num_frames), start=1):
+            if count == 1 and seconds > 0:
+                raise BadImage(
+                    f"{_name(path)}: expected frame 0 at the clip's beginning, got it at {seconds:g} s: frames before it "
+                    "may be lost; ask by time"
+                )
+            if fps is not None and rate and abs(seconds * float(rate) - (count - 1)) > HALF:
                 raise BadImage(
                     f"{_name(path)}: expected frame {count - 1} at {(count - 1) / float(rate):g} s, got it at "
-                    f"{seconds - first:g} s: frames before it are lost, or the rate varies; ask by time"
+                    f"{seconds:g} s: frames before it are lost, or the rate varies; ask by time"
                 )
             if count - 1 in wanted:
                 found[count - 1] = _picture(path, frame, expected)
@@ -157,11 +200,14 @@ def clip_frames(
     return [found[index] for index in indices]
 
 
-def clip_frames_at(path: str | Path, times: Sequence[float], *, expected: Size | None = None) -> list[Image.Image]:
+def clip_frames_at(
+    path: str | Path, times: Sequence[float], *, num_frames: int | None = None, expected: Size | None = None
+) -> list[Image.Image]:
     """The frames that are shown at these seconds from the clip's beginning, in the order asked for, whatever its rate.
 
-    A frame is shown from its own time to that of the next. Raises `BadImage` for a clip that cannot be read, and for a time
-    that is past its end; `SgevalError` as `clip_frames`.
+    A frame is shown from its own time to that of the next. The beginning is that of the first frame, but where this may have
+    lost others (see `clip_frames`) that of the clip's own time. Raises `BadImage` for a clip that cannot be read, and for a
+    time that is past its end or before its first frame; `SgevalError` as `clip_frames`.
     """
     _check_each(path, times, "seconds", is_time)
     waiting = sorted(set(times), reverse=True)  # the next one is the last
@@ -169,12 +215,14 @@ def clip_frames_at(path: str | Path, times: Sequence[float], *, expected: Size |
     if not waiting:
         return []
     with _opened(path) as (container, stream):
-        first: float | None = None
         shown_now: Any = None
         seconds = 0.0
-        for seconds, frame in _decoded(path, container, stream):
-            first = seconds if first is None else first
-            seconds -= first
+        for seconds, frame in _decoded(path, container, stream, num_frames):
+            if shown_now is None and waiting[-1] < seconds - SAME_TIME:
+                raise BadImage(
+                    f"{_name(path)}: expected a frame at {waiting[-1]:g} s, got a clip whose first is at {seconds:g} s: "
+                    "frames before it may be lost"
+                )
             while waiting and shown_now is not None and waiting[-1] < seconds - SAME_TIME:
                 found[waiting.pop()] = _picture(path, shown_now, expected)
             if not waiting:
@@ -236,18 +284,23 @@ def _opened(path: str | Path) -> Iterator[tuple[Any, Any]]:
         yield container, stream
 
 
-def _decoded(path: str | Path, container: Any, stream: Any) -> Iterator[tuple[float, Any]]:
-    """Time in seconds and frame, as shown."""
+def _decoded(path: str | Path, container: Any, stream: Any, num_frames: int | None) -> Iterator[tuple[float, Any]]:
+    """Time in seconds and frame, as shown: from the first frame on, or from the clip's beginning where it comes late."""
     import av
 
-    count = 0
+    count, first, late = 0, None, None
     try:
-        for count, frame in enumerate(container.decode(stream), start=1):
-            if frame.is_corrupt:
-                raise BadImage(f"{_name(path)}: the clip is broken at frame {count - 1}")
-            if frame.time is None:
-                raise BadImage(f"{_name(path)}: expected a time for each frame, got none for frame {count - 1}")
-            yield float(frame.time), frame
+        for packet in container.demux(stream):
+            if late is None:
+                late = 0.0 if _has_all(stream.frames or None, num_frames) else _late(container, stream, packet)
+            for frame in packet.decode():
+                if frame.is_corrupt:
+                    raise BadImage(f"{_name(path)}: the clip is broken at frame {count}")
+                if frame.time is None:
+                    raise BadImage(f"{_name(path)}: expected a time for each frame, got none for frame {count}")
+                first = float(frame.time) if first is None else first
+                count += 1
+                yield float(frame.time) - first + late, frame
     except av.FFmpegError as fault:
         raise BadImage(f"{_name(path)}: the clip is broken after frame {count - 1} ({_words(fault)})") from None
 

@@ -92,6 +92,8 @@ def image_size(source: Any, expected: Size | None = None) -> Size:
     """(width, height) as `load_image` would give it, from the header alone where there is one."""
     image = _opened(source)
     try:
+        if image.size == expected:
+            return expected  # turned or not; Pillow decodes a whole PNG to look for the tag
         width, height = image.size
         return (height, width) if _is_turned(image, source, expected) and _swaps_sides(image) else (width, height)
     finally:

@@ -8,7 +8,7 @@ last group is the sign.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -159,11 +159,16 @@ def record_codes(graph: SceneGraph, path: Path) -> list[dict[str, Any] | None]:
     size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
     asked = {item.segment_id for item in graph.objects if item.segment_id is not None}
     codes = segment_codes(panoptic_ids(path, size), asked)  # a stranger's map may hold millions of other ids
+    check_segments(graph, path, codes)
+    return [None if item.segment_id is None else codes[item.segment_id] for item in graph.objects]
+
+
+def check_segments(graph: SceneGraph, path: Path, there: Collection[int]) -> None:
+    """Raise `BadImage` for a segment of a record that is not among those that are `there` in its map."""
     for item in graph.objects:
-        if item.segment_id is not None and item.segment_id not in codes:
+        if item.segment_id is not None and item.segment_id not in there:
             place = f"{path}: image {shown(graph.image_id)}"
             raise BadImage(f"{place}: expected the segment {item.segment_id} of object {item.id}, got a map without it")
-    return [None if item.segment_id is None else codes[item.segment_id] for item in graph.objects]
 
 
 def counts_text(counts: Iterable[int]) -> str:

@@ -188,7 +188,7 @@ class TestStale:
     def test_frames_of_a_video(self, load, tmp_path):
         folder = make_folder("pvsg", tmp_path / "pvsg")
         load("pvsg", "frames", data_dir=folder)
-        frame = next(path for path in sorted(folder.rglob("frames/*/*.png")))
+        frame = sorted(folder.rglob("frames/*/0001.png"))[0]
         frame.unlink()
         with pytest.raises(SgevalError, match="expected the frame"):
             load("pvsg", "frames", data_dir=folder)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from data_kit import make_folder
+from data_kit import make_folder, records
 from PIL import Image
 from typer.testing import CliRunner
 from vipseg_kit import A, B
@@ -17,6 +17,7 @@ from sgeval.data.inspect import inspect
 from sgeval.data.pictures import place_of
 from sgeval.data.sets import DATA_SETS
 from sgeval.data.tracks import look_into_masks, track_of_masks
+from sgeval.errors import BadImage
 from sgeval.readers.vipseg import read_vipseg
 from sgeval.records import Object, Relation, TrackPoint, VideoGraph
 
@@ -86,7 +87,7 @@ class TestPvsg:
         found = look(pvsg)
         assert len(found.broken_masks) == 2 and found.missing_maps == [(FIRST, f"vidor/masks/{FIRST}/0003.png")]
         (fault,) = [fault for fault in found.faults if "are none" in fault]
-        words = f'masks: 2 that are none, or of another size; the first: video "{FIRST}": '
+        words = f'masks: 2 that are none, or not those of their record; the first: video "{FIRST}": '
         assert fault.startswith(words) and "0001.png: expected a picture" in fault
         assert "0002.png: expected the annotated 48 x 32, got 40 x 32" in found.broken_masks[1]
 
@@ -110,7 +111,8 @@ class TestPvsg:
         mask(pvsg, 4).write_bytes(b"no picture")
         done = CliRunner().invoke(app, arguments)
         assert (
-            done.exit_code == 2 and "amiss     masks: 1 that are none, or of another size; the first: " in done.stdout
+            done.exit_code == 2
+            and "amiss     masks: 1 that are none, or not those of their record; the first: " in done.stdout
         )
         assert len(json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["broken_masks"]) == 1
 
@@ -176,6 +178,56 @@ def test_a_frame_without_a_mask_says_nothing(tmp_path):
     assert flags == {"/objects/1/other_areas": [0]}
     graph = replace(graph, extra={"/objects/0/areas": [None, 9]})
     assert look_into_masks(graph, [tmp_path / "0.png", None])[0] == {}
+
+
+def test_masks_of_two_sizes_where_the_record_says_none(tmp_path):
+    """The first mask that is there says the size: 3 x 2. The last is turned, and the last but one has it."""
+    for number, size in enumerate([(3, 2), (3, 2), (2, 3)]):
+        Image.new("L", size, 1).save(tmp_path / f"{number}.png")
+    paths = [None, *(tmp_path / f"{number}.png" for number in range(3))]
+    graph = VideoGraph("v", (Object(1, "x"),), mask_files=("a", "b", "c", "d"), mask_encoding="grey_object_id")
+    whole = track_of_masks(graph, paths[:3])
+    assert (whole.width, whole.height) == (3, 2) and [point.frame for point in whole.objects[0].track] == [1, 2]
+    words = r'video "v": .*2\.png: expected 3 x 2 as the first mask, got 2 x 3'
+    with pytest.raises(BadImage, match=words):
+        track_of_masks(graph, paths)
+    _, faults = look_into_masks(graph, paths)
+    assert len(faults) == 1 and "2.png: expected 3 x 2 as the first mask" in str(faults[0])
+    with pytest.raises(BadImage, match=r'video "v": .*0\.png: expected 4 x 2 as the record, got 3 x 2'):
+        track_of_masks(replace(graph, width=4), paths)
+    empty = track_of_masks(graph, [None])
+    assert (empty.width, empty.height) == (None, None)
+
+
+class TestRecordsWithoutSize:
+    def test_pvsg(self, pvsg):
+        """A mask of 11 x 7 among those of 48 x 32."""
+        file = pvsg / "data/pvsg.json"
+        whole = json.loads(file.read_text())
+        for record in whole["data"]:
+            del record["meta"]["width"], record["meta"]["height"]
+        file.write_text(json.dumps(whole))
+        graph = records("pvsg", pvsg, "masks")[0]
+        place = place_of(DATA_SETS["pvsg"], "masks", pvsg)
+        tracked = track_of_masks(graph, place.masks(graph))
+        assert (graph.width, tracked.width, tracked.height) == (None, 48, 32)
+        Image.open(mask(pvsg, 2)).resize((11, 7), 0).save(mask(pvsg, 2))
+        with pytest.raises(BadImage, match=rf'video "{FIRST}": .*0002.png: expected 48 x 32 as the first mask, got 11'):
+            track_of_masks(graph, place.masks(graph))
+        assert len(look(pvsg).broken_masks) == 1
+
+    def test_vipseg(self, tmp_path):
+        folder = make_folder("vipseg", tmp_path / "vipseg")
+        for file in (folder / "VIPSeg_720P").glob("*.json"):
+            whole = json.loads(file.read_text())
+            for image in (image for video in whole["videos"] for image in video["images"]):
+                image.pop("width", None), image.pop("height", None)
+            file.write_text(json.dumps(whole))
+        graph = next(read_vipseg(folder))
+        path = folder / graph.mask_files[1]
+        Image.open(path).resize((20, 12), 0).save(path)
+        found = inspect("vipseg", folder, with_masks=True)
+        assert [A in fault and "expected 40 x 24 as the first mask" in fault for fault in found.broken_masks] == [True]
 
 
 def test_how_many_other_ids_a_mask_may_hold(tmp_path, monkeypatch):

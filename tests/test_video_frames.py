@@ -78,6 +78,30 @@ def test_frames_that_count_from_one_or_at_another_rate(folder):
         video_frames("pvsg", graph, folder, [1])
 
 
+def test_frames_from_one_and_one_fewer(folder):
+    """Dumped from 1 by a reader that lost a frame: 0001 to 0005 of six. It looks like a first frame that is lost."""
+    graph = records("pvsg", folder, "frames")[0]
+    frames = folder / "data/vidor/frames/9001_0000000001"
+    (frames / "0000.png").unlink()
+    words = (
+        r'video "9001_0000000001": expected files that count from ".*0000.png", got none of that name and .*0001.png: '
+    )
+    for asked in ({"indices": [2]}, {"times": [0.4]}):
+        with pytest.raises(SgevalError, match=words + "they may have been dumped from 1") as caught:
+            video_frames("pvsg", graph, folder, **asked)
+        assert "null" not in str(caught.value) and "\n" not in str(caught.value)
+    (frames / "0001.png").unlink()  # no such shift leaves out the second too
+    assert len(video_frames("pvsg", graph, folder, [2])) == 1
+
+
+def test_a_lost_first_frame_of_a_source(tmp_path):
+    """VIPSeg's names are numbers of the source, 20, 25 and 30 here: none is another's."""
+    folder = make_folder("vipseg", tmp_path / "vipseg")
+    graph = records("vipseg", folder)[0]
+    (folder / graph.frame_files[0]).unlink()
+    assert len(video_frames("vipseg", graph, folder, [1, 2])) == 2
+
+
 def test_a_missing_clip(folder):
     graph = records("pvsg", folder)[0]
     (folder / "data" / graph.file_name).unlink()

@@ -174,6 +174,18 @@ class TestFiles:
             load("pvsg", "frames", data_dir=pvsg, missing_images=missing)
         assert any("another number" in fault for fault in inspect("pvsg", pvsg, config="frames").faults)
 
+    @pytest.mark.parametrize("missing", ["error", "null"])
+    @pytest.mark.parametrize("what", ["frame", "mask"])
+    def test_files_from_one_and_one_fewer(self, what, missing, pvsg, load):
+        """With nulls each would be a frame late; the way to that is not offered."""
+        (pvsg / f"data/vidor/{what}s/{FIRST}/0000.png").unlink()
+        words = rf'video "{FIRST}": expected files that count from ".*0000.png", got none of that name and .*0001.png'
+        with pytest.raises(SgevalError, match=words) as caught:
+            load("pvsg", "masks", data_dir=pvsg, with_masks=True, missing_images=missing)
+        assert "null" not in str(caught.value)
+        found = inspect("pvsg", pvsg, config="masks")
+        assert sum(FIRST in fault and "dumped from 1" in fault for fault in found.faults) == 1
+
     def test_more_frames_than_said(self, pvsg):
         folder = pvsg / f"data/vidor/frames/{FIRST}"
         shutil.copy(folder / "0005.png", folder / "0006.png")

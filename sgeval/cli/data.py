@@ -74,9 +74,9 @@ def info(
     """Say what a data set is made of and where to get it; with --data-dir, whether a folder is whole.
 
     A folder is read through: counts are held against the published ones, sizes and sums too where they are known; pictures
-    that are missing, empty or broken are listed by id, those of another size than annotated counted. --with-masks decodes
-    each mask of a video and holds its ids against the record's, --with-video opens each clip and does so with its size, rate
-    and length. Exit code 2 when something is amiss. Nothing is downloaded.
+    and frames that are missing, empty or broken are listed by id, those of another size than annotated counted. --with-masks
+    decodes each mask and holds its ids against the record's, --with-video opens each clip and does so with its size, rate,
+    length and start. Exit code 2 when something is amiss. Nothing is downloaded.
 
     Examples: `sgeval data info` · `sgeval data info psg` · `sgeval data info psg --data-dir psg/ --with-masks`
     """

@@ -52,14 +52,14 @@ class Inspection:
     splits: list[SplitState] = field(default_factory=list)
     n_pictures: int = 0
     missing_pictures: list[tuple[str, str]] = field(default_factory=list)
-    """Id of the record and file name of each picture, frame or clip that is not there or empty, and of each picture that
-    cannot be read."""
+    """Id of the record and file name of each picture, frame or clip that is not there or empty, and of each picture or frame
+    that cannot be read."""
     missing_maps: list[tuple[str, str]] = field(default_factory=list)
     """The same for masks of videos, and for panoptic maps where they were asked for."""
     unsound: dict[str, str] = field(default_factory=dict)
     """By file name, which of both are there all the same: "empty", or "broken" as their header tells."""
     broken_masks: list[str] = field(default_factory=list)
-    """What is wrong with each mask of a video that was decoded and is none, or is of another size than its record."""
+    """What is wrong with each mask that was decoded and is none, or not that of its record: by its size, or its ids."""
     oddities: list[Oddity] = field(default_factory=list)
     """What records were kept with; it is not amiss, since the published files are so."""
     faults: list[str] = field(default_factory=list)

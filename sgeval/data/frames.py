@@ -7,12 +7,15 @@ from typing import Any
 
 from PIL import Image
 
-from sgeval.clips import SAME_TIME, clip_frames, clip_frames_at, is_time
+from sgeval.clips import SAME_TIME, ClipFacts, clip_facts, clip_frames, clip_frames_at, is_time
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.reading import data_set
-from sgeval.errors import BadImage, SgevalError, shown
+from sgeval.errors import BadImage, SgevalError, one_line, shown
 from sgeval.images import load_image
 from sgeval.records import VideoGraph, label
+
+MASK_COUNT = "/masks/num_frames"
+"""Where `extra` says how many frames have masks, in records that have no files of them."""
 
 
 def video_frames(
@@ -29,8 +32,9 @@ def video_frames(
 
     Files come first, as `frame_files` names them below `data_dir` (or `image_dir`); a record without them is read from its
     clip, which takes the extra `video`. Raises `BadImage`, naming the video, for files that are missing, broken or of another
-    size than the record, and for a clip that ends too early or has another rate than the record's frames; `SgevalError` for
-    numbers that are none of the record's, and for files that count from another number or at another rate.
+    size than the record, and for a clip that ends too early, begins too late, has another rate than the record's frames (or
+    those of its source), or fewer frames than masks; `SgevalError` for numbers that are none of the record's, and for files
+    that count from another number or at another rate.
     """
     if (indices is None) == (times is None):
         raise SgevalError(f"{label(graph)}: expected either indices or times of frames")
@@ -51,10 +55,25 @@ def video_frames(
         raise BadImage(f"{label(graph)}: {expected}; {_what_to_do(name)}")
     try:
         if indices is None:
-            return clip_frames_at(path, asked, expected=size)
-        return clip_frames(path, asked, fps=graph.fps, expected=size)
+            return clip_frames_at(path, asked, num_frames=graph.num_frames, expected=size)
+        _check_masks(graph, path)
+        fps = found.clip_rates.get(graph.source or "") if graph.fps is None else graph.fps
+        return clip_frames(path, asked, fps=fps, num_frames=graph.num_frames, expected=size)
     except SgevalError as fault:
         raise type(fault)(f"{label(graph)}: {fault}") from None
+
+
+def _check_masks(graph: VideoGraph, path: Path) -> None:
+    """Raise `BadImage` for a clip with fewer frames than masks: the numbers of these are none of its own."""
+    if has_fewer_frames_than_masks(graph, facts := clip_facts(path)):
+        expected = f"expected a clip of {graph.extra[MASK_COUNT]} frames or more, as many as have masks"
+        raise BadImage(f"{one_line(str(path))}: {expected}, got {facts.num_frames}: numbers of frames do not fit it")
+
+
+def has_fewer_frames_than_masks(graph: VideoGraph, facts: ClipFacts) -> bool:
+    """Whether a clip has fewer frames than the record has masks, as far as both are known."""
+    n_masks = graph.extra.get(MASK_COUNT)
+    return type(n_masks) is int and facts.num_frames is not None and facts.num_frames < n_masks
 
 
 def _what_to_do(name: str) -> str:

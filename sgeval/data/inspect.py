@@ -39,10 +39,10 @@ def inspect(
 
     Every record of every split is read and each of its pictures looked for, by name; folders are not listed. Of a picture the
     header is read: one that has not the annotated size, turned by its EXIF tag or not, is counted as odd. Of a video the
-    frames and masks are looked for, where the config names them, else the clip. `with_masks` decodes each mask of a video,
-    some 150,000 of PVSG: ids that no object has and objects that are not where they are said to be are counted as odd.
-    `with_video` looks for the clip in any case and reads it through, by PyAV: a broken one is amiss, and those of another
-    size, rate or length than their record are counted as odd.
+    frames and masks are looked for, where the config names them, else the clip; of frames the header is read, as of pictures.
+    `with_masks` decodes each mask, some 150,000 of PVSG: ids that no object has and objects that are not where they are said
+    to be are counted as odd. `with_video` looks for the clip in any case and reads it through, by PyAV: a broken one is
+    amiss, and those of another size, rate, length or start than their record are counted as odd, as are spans beyond it.
 
     `num_proc` processes share the work where records can be had without reading those before them (vidor, vipseg, svg2_test);
     of the other sets each would read the whole file.
@@ -179,4 +179,5 @@ def _differences(out: Inspection, found: DataSet, has_all: bool) -> Iterator[str
             each = ", ".join(f"{n:,} {state}" for state, n in states.items())
             yield f"{what}: {each} below {folder} (from {found.pictures_from})"
     if out.broken_masks:
-        yield f"masks: {len(out.broken_masks):,} that are none, or of another size; the first: {out.broken_masks[0]}"
+        how_many = f"{len(out.broken_masks):,}"
+        yield f"masks: {how_many} that are none, or not those of their record; the first: {out.broken_masks[0]}"

@@ -87,6 +87,8 @@ class DataSet:
     with_maps: tuple[str, ...] = ()
     """The configs that have masks; none named: all, if there are patterns for them."""
     clips: tuple[str, ...] = ()
+    clip_rates: Mapping[str, float] = field(default_factory=dict)
+    """Frames a second of the clips of a `source`, where records say none."""
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By config, patterns of folders whose lists of files the records rest on. With `files`, these are all that rows are made
     of, so that no record need be read to see whether one has changed."""

@@ -18,6 +18,8 @@ from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
 ANYWHERE = ("{file_name}", "{name}")
 """Patterns below a folder that a user names; of videos the first alone, since their frames share names."""
+NUMBERED = re.compile(r"(.*?)(\d{1,12})(\.\w+)", re.DOTALL)
+"""A name that ends in a number, before its ending."""
 
 
 class Named(NamedTuple):
@@ -128,11 +130,17 @@ def name_after(names: Sequence[str | None], steps: int = 1) -> str | None:
     >>> name_after(["a/0000.png", "a/0005.png"]), name_after(["a/0000.png", "a/0005.png"], 3)
     ('a/0010.png', 'a/0020.png')
     """
-    ends = [re.fullmatch(r"(.*?)(\d{1,12})(\.\w+)", name or "", re.DOTALL) for name in names[-2:]]
+    ends = [NUMBERED.fullmatch(name or "") for name in names[-2:]]
     if len(ends) < 2 or ends[0] is None or ends[1] is None:
         return None
     before, last = (int(end[2]) for end in ends if end)
     return f"{ends[1][1]}{last + steps * (last - before):0{len(ends[1][2])}d}{ends[1][3]}" if last > before else None
+
+
+def _counts_from_0(names: Sequence[str | None]) -> bool:
+    """Whether names count 0, 1, …, as those of dumped frames do. Those of a source's frames may begin and step otherwise."""
+    ends = [NUMBERED.fullmatch(name or "") for name in names[:2]]
+    return [int(end[2]) for end in ends if end] == [0, 1]
 
 
 def _columns(
@@ -152,17 +160,27 @@ def _check_numbers(
     folder: Path, patterns: Sequence[str], names: Sequence[str | None], graph: VideoGraph, key: str
 ) -> None:
     """Refuse files that count from another number than the record's names do, or at another rate: a name would be that of
-    another frame. One or two files too many are no such sign."""
+    another frame. One or two files too many are no such sign.
+
+    Files dumped from 1, one fewer than the record names, look like files whose first is lost. So names that count from 0, one
+    by one, are refused without the first where the second is there.
+    """
 
     def there(name: str | None) -> Path | None:
         return _first(folder, patterns, [name], graph, key) if name else None
 
     first = names[0] if names else None
-    if first is not None and there(first) is None and (beyond := there(name_after(names))) is not None:
-        raise SgevalError(
-            f"{label(graph)}: expected files that count from {shown(first)}, got none of that name and "
-            f"{one_line(str(beyond))}, past the last of {len(names):,}: they seem to count from another number"
-        )
+    if first is not None and there(first) is None:
+        expected = f"{label(graph)}: expected files that count from {shown(first)}, got none of that name and "
+        if (beyond := there(name_after(names))) is not None:
+            raise SgevalError(
+                f"{expected}{one_line(str(beyond))}, past the last of {len(names):,}: they seem to count from another number"
+            )
+        if _counts_from_0(names) and (second := there(names[1])) is not None:
+            raise SgevalError(
+                f"{expected}{one_line(str(second))}: they may have been dumped from 1, and each be one frame late; put the "
+                "first one back if it alone is lost, else dump them again from 0"
+            )
     if (beyond := there(name_after(names, max(3, len(names) // 10)))) is not None:
         raise SgevalError(
             f"{label(graph)}: expected {len(names):,} files, got {one_line(str(beyond))}, far past the last: they seem to "

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sgeval.errors import BadImage
+from sgeval.errors import BadImage, one_line
+from sgeval.images import Size
 from sgeval.masks import areas_of_ids, mask_ids, segments
 from sgeval.readers.flags import absent_flags
 from sgeval.records import TrackPoint, VideoGraph, label
@@ -23,6 +24,8 @@ class _Seen:
     unlisted: dict[str, list[int]] = field(default_factory=dict)
     known: list[int] = field(default_factory=list)
     """The frames whose masks were read."""
+    size: Size | None = None
+    """Width and height of the first mask that was read."""
 
     @classmethod
     def of(cls, graph: VideoGraph) -> "_Seen":
@@ -47,20 +50,22 @@ def track_of_masks(graph: VideoGraph, paths: Sequence[Path | None]) -> VideoGrap
     while one of their ends is not to be seen. Where the record has tracks before, those of the annotation, it also gains
     `/objects/N/not_in_masks` and `/objects/N/only_in_masks`: frames, of those that have a mask, in which the two differ, and
     `/objects/N/other_areas`, those in which it says another area (`/objects/N/areas`) than the mask has;
-    where it has no track and each frame a mask, `/objects/N/in_no_mask`. Raises `BadImage`, naming the video, for a mask that
-    cannot be read or is of another size than the record.
+    where it has no track and each frame a mask, `/objects/N/in_no_mask`. A record without a size takes that of the first
+    mask. Raises `BadImage`, naming the video, for a mask that cannot be read or is of another size than the record or, where
+    that says none, than the first one.
     """
     seen, points = _Seen.of(graph), dict[int, list[TrackPoint]]()
     for frame, path in enumerate(paths):
         if path is None:
             continue
-        ids, areas = _read(graph, path)
+        ids, areas = _read(graph, path, seen)
         seen.add(frame, areas)
         for number, segment in segments(ids, seen.pixels).items():
             points.setdefault(number, []).append(TrackPoint(frame, segment.box, segment.code))
     flags = _flags(graph, seen, len(paths))
-    tracked = (replace(item, track=tuple(points.get(item.id, ()))) for item in graph.objects)
-    return replace(graph, objects=tuple(tracked), extra={**graph.extra, **flags})
+    tracked = tuple(replace(item, track=tuple(points.get(item.id, ()))) for item in graph.objects)
+    width, height = seen.size or (graph.width, graph.height)
+    return replace(graph, objects=tracked, width=width, height=height, extra={**graph.extra, **flags})
 
 
 def look_into_masks(graph: VideoGraph, paths: Iterable[Path | None]) -> tuple[dict[str, Any], list[BadImage]]:
@@ -70,23 +75,30 @@ def look_into_masks(graph: VideoGraph, paths: Iterable[Path | None]) -> tuple[di
     for n_frames, path in enumerate(paths, start=1):
         try:
             if path is not None:
-                seen.add(n_frames - 1, _read(graph, path)[1])
+                seen.add(n_frames - 1, _read(graph, path, seen)[1])
         except BadImage as fault:
             faults.append(fault)
     return _flags(graph, seen, n_frames), faults
 
 
-def _read(graph: VideoGraph, path: Path) -> tuple[Any, dict[int, int]]:
+def _read(graph: VideoGraph, path: Path, seen: _Seen) -> tuple[Any, dict[int, int]]:
     """The ids of a mask, pixel by pixel, and how many pixels each has."""
     size = (graph.width, graph.height) if graph.width is not None and graph.height is not None else None
     try:
         ids = mask_ids(path, graph.mask_encoding, size)
     except BadImage as fault:
         raise BadImage(f"{label(graph)}: {fault}") from None
+    height, width = ids.shape
+    expected = seen.size or (graph.width or width, graph.height or height)
+    if (width, height) != expected:
+        whose = "the first mask" if seen.size else "the record"
+        got = f"expected {expected[0]} x {expected[1]} as {whose}, got {width} x {height}"
+        raise BadImage(f"{label(graph)}: {one_line(str(path))}: {got}")
     areas = areas_of_ids(ids)
     n_others = len(areas.keys() - {item.id for item in graph.objects})
     if n_others > MOST_UNLISTED:
-        raise BadImage(f"{label(graph)}: {path}: expected ids of its objects, got {n_others:,} others")
+        raise BadImage(f"{label(graph)}: {one_line(str(path))}: expected ids of its objects, got {n_others:,} others")
+    seen.size = expected
     return ids, areas
 
 

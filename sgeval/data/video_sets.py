@@ -183,6 +183,7 @@ VIDEO_SETS: dict[str, DataSet] = {
         classes=_open_classes,
         pictures={},
         clips=("videos/{file_name}", "{file_name}"),
+        clip_rates={"vipseg": 6.0},
         pictures_from="the sources, into videos/<part>/<video_id>.mp4: for vipseg the frames of VIPSeg at 720p "
         "(https://github.com/VIPSeg-Dataset/VIPSeg-Dataset), made into clips of 6 frames a second; for sav SA-V "
         "(https://ai.meta.com/datasets/segment-anything-video-downloads/, on request)",
