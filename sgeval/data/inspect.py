@@ -133,11 +133,10 @@ def _count(
             keys = looks[0].keys
         for one in looks:
             out.add(one)
-        if found.kind == "video":
-            for key in keys:
-                if key in every:
-                    out.note("videos with an id that came before", key)
-                every.add(key)
+        if found.kind == "video" and (again := [key for key in keys if key in every]):
+            what = counted(len(again), "video has an id", "videos have ids")
+            out.faults.append(f"{split}: {what} of an earlier split: {_some(again)}")
+        every.update(keys)
         unread = [fault for one in looks for fault in one.unread]
         out.splits.append(SplitState(split, len(keys), len({*keys}), published.get(split), len(unread)))
         if unread:

@@ -1,6 +1,6 @@
 """What is written down about a data set: its files, its licence, and the record of all of it."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -90,6 +90,8 @@ class DataSet:
     count: Callable[[Path, str | None, str], int] | None = None
     """How many records a split of a config has, where that can be told without reading them; `read` then takes `part=(first,
     last)`, positions in the split, as a slice does."""
+    files_each: Callable[[Path, str | None], Sequence[Path]] | None = None
+    """The files of a split in the order of its records, where each record is a file of its own."""
     columns: Callable[[Path, str], Iterator[Any]] | None = None
     """A faster road to the same: batches of Arrow columns, without pictures, of all records of a config, which has one
     split then and no options."""

@@ -11,6 +11,7 @@ from sgeval.data.filtering import check_filters, filtered
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.readers.video_form import Once
 
 MASKS = "masks"
 """The config of a data set that has masks in its annotations."""
@@ -158,6 +159,24 @@ def check_files(found: DataSet, data_dir: str | Path | None, config: str, option
             f"{found.name}: data_dir: expected a folder that holds {wanted}, got {folder}{missing}.{asks} "
             f"`sgeval data info {found.name}` lists what to get; nothing is downloaded for you"
         )
+
+
+def check_once(
+    found: DataSet, data_dir: str | Path, ids: Mapping[str, Sequence[str]], filters: Sequence[str] = ()
+) -> None:
+    """Raise `SgevalError`, naming both places, for a video that comes twice in what was read of the splits of a data set.
+
+    A reader refuses those that it reads itself, but each of several processes reads a stretch of a split, and nobody two
+    splits at once. Pictures may come twice: published sets have some that do, and `sgeval data info` counts them.
+    """
+    if found.kind != "video":
+        return
+    has_files = found.files_each is not None and not filters  # filters may leave records out
+    videos = Once()
+    for split, keys in ids.items():
+        files = found.files_each(Path(data_dir), split) if found.files_each is not None and has_files else None
+        for position, key in enumerate(keys):
+            videos.add(key, f"{split}: record {position}" if files is None else str(files[position]))
 
 
 def check_in_place(found: DataSet, data_dir: str | Path | None, config: str) -> None:

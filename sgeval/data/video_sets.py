@@ -104,6 +104,7 @@ VIDEO_SETS: dict[str, DataSet] = {
         configs={config: vidor.SPLITS for config in ("annotations", "tracks")},
         read=_read_vidor,
         count=_count_vidor,
+        files_each=vidor.vidor_files,
         classes=_open_classes,
         pictures={},
         clips=("video/{file_name}", "{file_name}"),

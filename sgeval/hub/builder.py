@@ -139,6 +139,14 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             for split in found.configs[config.name]
         ]
 
+    def _download_and_prepare(self, dl_manager: Any, verification_mode: Any, **keywords: Any) -> None:
+        """As the host's, which gives the folder its name afterwards; what one split or stretch cannot know is looked at."""
+        super()._download_and_prepare(dl_manager, verification_mode, **keywords)
+        if not is_remote_filesystem(self._fs):
+            found, config = reading.data_set(self.data_set), self.config
+            ids = {split: read_notes(self._output_dir, split).ids for split in found.configs[config.name]}
+            reading.check_once(found, config.data_dir, ids, config.reader.get("filters", ()))
+
     def _parts(self, split: str, num_proc: int) -> list[tuple[int, int | None]]:
         """Stretches of a split, one a process, so that rows come in file order however many there are."""
         if num_proc == 1:

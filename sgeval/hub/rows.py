@@ -75,6 +75,7 @@ class RowMaker:
         unless those are to be null."""
         graphs = iter(graphs)
         while batch := list(islice(graphs, size)):
+            self.notes.ids += [graph.video_id for graph in batch if isinstance(graph, VideoGraph)]
             batch = [self.record(graph) for graph in batch]
             yield to_table(batch, [self.heavy(graph) for graph in batch], features)
 
