@@ -102,6 +102,19 @@ class TestOneFileForAll:
             read_vipseg(one, "val")
 
 
+def test_a_split_without_a_list_is_empty(folder, tmp_path):
+    """In both forms, where another split has one: a table of train is to be had with train's list alone."""
+    for name in ("train", "val"):
+        (folder / f"VIPSeg_720P/panoptic_gt_VIPSeg_{name}.json").unlink()
+    (folder / "VIPSeg/val.txt").unlink()
+    for config in ("720p", "raw"):
+        assert [graph.video_id for graph in read_vipseg(folder, "train", config=config)] == [A]
+        assert list(read_vipseg(folder, "val", config=config)) == []
+        with pytest.warns(UserWarning, match=r"expected the published number of records, got .*val 0"):
+            table = sgeval.load_dataset("vipseg", config, data_dir=folder, split="train", cache_dir=tmp_path / "cache")
+        assert table["video_id"][:] == [A]
+
+
 def test_lists_of_splits_without_a_file_ask_for_nothing(folder):
     (folder / "VIPSeg/train.txt").write_text(f"{A}\ngone\n")
     assert vipseg_unmet(folder) == ["gone"]
