@@ -77,8 +77,13 @@ def test_visible_only():
     seen = {1: [0, 2, 3, 6], 2: [2, 3, 4, 5, 6, 8]}
     found = video_filters.visible_only(graph(("a", 0, [(1, 6)]), ("b", 0, [(7, 9)]), track=seen))
     assert raw(found) == [("a", [(2, 3), (6, 6)])] and flags(found) == {}
-    with pytest.raises(SgevalError, match='visible_only: video "7": expected fps and a track'):
-        video_filters.visible_only(graph(("a", 0, [(1, 6)])))
+    bare = graph(("a", 0, [(1, 6)]))
+    with pytest.raises(
+        SgevalError, match=r'visible_only: video "7": expected a track for each object, got none of \[1, 2\]'
+    ):
+        video_filters.visible_only(bare)
+    with pytest.raises(SgevalError, match='visible_only: video "7": expected fps, got none'):
+        video_filters.visible_only(replace(bare, fps=None))
 
 
 def test_absent_frames_without_tracks():

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sgeval.archives import Unpacked
 from sgeval.cli.ending import print_json, say
+from sgeval.data.filtering import filter_conditions, filters_of
 from sgeval.data.findings import Inspection
 from sgeval.data.kinds import DataSet
 from sgeval.data.overlap import Overlap
@@ -74,6 +75,7 @@ def facts(found: DataSet) -> dict[str, Any]:
         "pictures_from": found.pictures_from,
         "places": found.places(),
         "reader_options": found.options,
+        "filters": {config: filters_of(found, config) for config in found.configs},
         "asks": found.asks,
         "licence": found.licence.words,
         "allows": found.licence.allows,
@@ -125,6 +127,9 @@ def show(found: DataSet, look: Inspection) -> None:
             line(f"place     {what}: {' or '.join(paths)}, below --data-dir")
         if found.options:
             line(f"options   {', '.join(found.options)}, as --reader KEY=VALUE")
+        names = [f"{name} ({takes})" if takes else name for name, takes in filter_conditions(found).items()]
+        if names:
+            line(f"filters   {', '.join(names)}, as --filter NAME")
     for split in look.splits:
         published = f"published {split.published:,}" if split.published is not None else "no published count"
         numbers = f"{counted(split.records, 'record')}, {counted(split.distinct_ids, 'distinct id')}"

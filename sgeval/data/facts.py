@@ -182,6 +182,8 @@ FAULTS = {
         'Labels hold "_", "/", capitals and "(uncertain)"; they are left as they are.',
         "Which keys a typed attribute has is not sure: the type is the text that is not the attribute.",
         "Objects have a level: L1 for whole ones, L2 and L3 for parts.",
+        "No file says how many frames a second masks and clips have: `fps` is null. VIPSeg's are said to be played at 6; "
+        'of SA-V\'s nothing is said here. `fps={"vipseg": 6}` gives the rate by part.',
         "Videos are not part of it: 67 are VIPSeg's frames at 720p, played at 6 frames a second, 33 are of SA-V.",
     ),
 }

@@ -51,7 +51,7 @@ def inspect(
     """
     found = reading.data_set(name)
     config = reading.config_of(found, config)
-    reading.check_options(found, reader)
+    reading.check_options(found, config, reader)
     reading.check_parts(found, config, with_masks=with_masks, with_video=with_video)
     data_dir, image_dir = reading.path_of("data_dir", data_dir), reading.path_of("image_dir", image_dir)
     if type(num_proc) is not int or num_proc < 1:

@@ -110,6 +110,10 @@ class DataSet:
     """Those of them that leave the number of records as it is, so that it can be held against the published one."""
     lists: tuple[str, ...] = ()
     """Those of them that take a list of texts."""
+    unfit: Mapping[str, str] = field(default_factory=dict)
+    """Filters that its records cannot have, and why, in words."""
+    tracked: Mapping[str, str] = field(default_factory=dict)
+    """Of videos, the configs in which each object has a track and a record a rate, and the option that takes; empty: none."""
     leaves_unsplit: bool = False
     """Whether records may be in none of the splits."""
     unmet: Callable[[Path, str], list[str]] | None = None

@@ -53,7 +53,9 @@ def read(
 
     `filters` are names out of `filtering.FILTERS`, as `NAME` or `NAME=VALUE`, and are applied in their order: `drop_empty`,
     `dedupe=triplet` (or `pair_random`, `pair_random:SEED`), `only_listed_predicates`, `drop_crowd`, `clip_boxes`,
-    `visible_only`, and those of `video_filters` for videos. `part` then counts in what is left.
+    `visible_only`, and those of `video_filters` for videos; which of them a config has is told by `filtering.filters_of`.
+    `part` then counts in what is left. Tracks that masks draw come later, so that `visible_only` of PVSG is for tables and
+    exports alone.
 
     `options` are keywords of its reader. With a list for `faults`, videos that are not in the form are passed over and what
     is wrong with them is noted there. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
@@ -63,12 +65,10 @@ def read(
     config = config_of(found, config)
     if split is not None:
         one_of(f"split of {name}, {config}", split, found.configs[config])
-    check_options(found, {**options, "filters": filters})
+    check_options(found, config, {**options, "filters": filters})
     check_files(found, data_dir, config, options)
     if faults is not None and found.kind == "video":
         options["faults"] = faults
-    if "only_listed_predicates" in filters and "predicates" not in found.classes(Path(data_dir), config):
-        raise SgevalError(f"filter only_listed_predicates: expected a data set with class lists, got {name}")
     if filters:
         left = filtered(found.read(Path(data_dir), split, config, **options), filters, found.kind)
         return left if part is None else islice(left, *part)
@@ -97,11 +97,13 @@ def classes(name: str, data_dir: str | Path, config: str | None = None) -> Class
     return found.classes(Path(data_dir), config_of(found, config))
 
 
-def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
-    """Raise `SgevalError` for a keyword that the reader does not have, and for filters that its records do not."""
+def check_options(found: DataSet, config: str, options: Mapping[str, Any], *, with_masks: bool = False) -> None:
+    """Raise `SgevalError` for a keyword that the reader does not have, and for filters that records of a config do not, as
+    they are read or, `with_masks`, as masks draw them."""
+    given = [option for option in options if options[option] is not None] + (["with_masks"] if with_masks else [])
     for option in options:
         if option == "filters":
-            check_filters(options[option], found.kind)
+            check_filters(options[option], found, config, given)
             continue
         if not found.options:
             raise SgevalError(f"option of {found.name}: expected none, got {shown(option)}")

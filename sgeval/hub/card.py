@@ -7,7 +7,7 @@ import datasets
 import yaml
 
 from sgeval import __version__
-from sgeval.data.filtering import filters_of
+from sgeval.data.filtering import filter_conditions
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
@@ -60,7 +60,7 @@ def facts_text(found: DataSet) -> str:
         "Files are looked for below `data_dir`, for example, the first that is there:",
         "\n".join(f"- {what}: {' or '.join(f'`{path}`' for path in paths)}" for what, paths in found.places().items()),
         f"Options of the reader: {', '.join(f'`{option}`' for option in found.options) or 'none'}. "
-        f"Filters, off by default: {', '.join(f'`{name}`' for name in filters_of(found.kind))}.",
+        f"Filters, off by default: {_filters_text(found)}.",
         "## Counts",
         "As published, in records:",
         "\n".join(["| config | split | records |", "| --- | --- | ---: |", *counts]),
@@ -70,6 +70,12 @@ def facts_text(found: DataSet) -> str:
         f"```bibtex\n{found.citation}\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _filters_text(found: DataSet) -> str:
+    """The filters that a data set can have, and what they take."""
+    each = filter_conditions(found).items()
+    return ", ".join(f"`{name}`{f' ({takes})' if takes else ''}" for name, takes in each) or "none"
 
 
 def _front(found: DataSet, configs: Mapping[str, Sequence[str]], more: Mapping[str, Any] | None = None) -> str:
