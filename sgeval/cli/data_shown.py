@@ -127,9 +127,9 @@ def show(found: DataSet, look: Inspection) -> None:
             line(f"place     {what}: {' or '.join(paths)}, below --data-dir")
         if found.options:
             line(f"options   {', '.join(found.options)}, as --reader KEY=VALUE")
-        names = [f"{name} ({takes})" if takes else name for name, takes in filter_conditions(found).items()]
-        if names:
-            line(f"filters   {', '.join(names)}, as --filter NAME")
+        filters = [f"{name} ({takes})" if takes else name for name, takes in filter_conditions(found).items()]
+        if filters:
+            line(f"filters   {', '.join(filters)}, as --filter NAME")
     for split in look.splits:
         published = f"published {split.published:,}" if split.published is not None else "no published count"
         numbers = f"{counted(split.records, 'record')}, {counted(split.distinct_ids, 'distinct id')}"

@@ -129,14 +129,14 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             clear_notes(self._output_dir)
         splits = []
         for split in found.configs[config.name]:
-            total = self._total(split, num_proc)
+            total = None if dl_manager.is_streaming else self._total(split, num_proc)
             options = {
                 "split": split,
                 "parts": _parts(total, num_proc),
                 "is_streaming": dl_manager.is_streaming,
             }
             splits.append(datasets.SplitGenerator(name=split, gen_kwargs=options))
-            if total is not None and not dl_manager.is_streaming:
+            if total is not None:
                 splits[
                     -1
                 ].split_info.num_examples = total  # where the bar ends; the host writes the number of rows there
