@@ -73,6 +73,7 @@ class TestRecords:
             "/relations/0/overlapping": [1],
             "/relations/1/inverted": [0],
             "/relations/1/repeats": 0,
+            "/relations/2/no_spans": True,
         }
 
     def test_the_type_of_a_relation(self, read):

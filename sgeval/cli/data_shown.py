@@ -74,6 +74,7 @@ def facts(found: DataSet) -> dict[str, Any]:
         "configs": {config: list(splits) for config, splits in found.configs.items()},
         "pictures_from": found.pictures_from,
         "places": found.places(),
+        "md5": found.md5,
         "reader_options": found.options,
         "filters": {config: filters_of(found, config) for config in found.configs},
         "asks": found.asks,
@@ -123,6 +124,8 @@ def show(found: DataSet, look: Inspection) -> None:
     pictures = "pictures" if found.kind == "image" else "videos"
     line(f"{pictures:<9} {found.pictures_from}")
     if look.data_dir is None:
+        for archive, digest in found.md5.items():
+            line(f"md5       {archive}: {digest}")
         for what, paths in found.places().items():
             line(f"place     {what}: {' or '.join(paths)}, below --data-dir")
         if found.options:

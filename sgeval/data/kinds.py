@@ -102,6 +102,8 @@ class DataSet:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By config, patterns of folders whose lists of files the records rest on. With `files`, these are all that rows are made
     of, so that no record need be read to see whether one has changed."""
+    md5: Mapping[str, str] = field(default_factory=dict)
+    """Of archives of pictures and masks, by name, as published."""
     examples: Mapping[str, str] = field(default_factory=dict)
     """The name that a record gives a file: by `pictures`, `masks` and `clips`, or with a config as in `pictures:raw`."""
     options: tuple[str, ...] = ()

@@ -91,13 +91,14 @@ class Place:
         if clips:
             yield Named("clip", graph.file_name or "", self.clip(graph))
 
-    def tried(self, what: str = "picture") -> str:
-        """Where files are looked for, in words."""
+    def tried(self, what: str, name: str) -> str:
+        """Where a file is looked for, in words."""
         folder, patterns = {
             "clip": (self.folder, self.clips),
             "mask": (self.panoptic_folder, self.panoptic),
+            "panoptic map": (self.panoptic_folder, self.panoptic),
         }.get(what, (self.folder, self.pictures))
-        return ", ".join(one_line(str(folder / pattern)) for pattern in patterns)
+        return ", ".join(dict.fromkeys(one_line(str(folder / filled(pattern, name))) for pattern in patterns))
 
 
 def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str | Path | None = None) -> Place:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
+from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, PVSG_MD5, WHERE
 from sgeval.data.filtering import FILTERS
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.readers import pvsg, svg2_test, vidor, vipseg, vipseg_form
@@ -97,6 +97,7 @@ VIDEO_SETS: dict[str, DataSet] = {
         faults=FAULTS["pvsg"],
         citation=CITATIONS["pvsg"],
         tracked={"masks": "with_masks"},
+        md5=PVSG_MD5,
         leaves_unsplit=True,
         unmet=_pvsg_unmet,
     ),

@@ -44,6 +44,7 @@ def facts_text(found: DataSet) -> str:
     for file in found.files:
         configs = f" (config {', '.join(file.configs)})" if file.configs else ""
         files.setdefault(f"`{file.names[0]}`{configs}: {file.what}. From {file.where}.", None)
+    sums = [f"- `{archive}`: `{digest}`" for archive, digest in found.md5.items()]
     counts = [
         f"| `{config}` | {'all splits together' if split == 'all' else f'`{split}`'} | {number:,} |"
         for config, by_split in found.published.items()
@@ -57,6 +58,7 @@ def facts_text(found: DataSet) -> str:
         *([f"{found.asks}. Nothing is downloaded by itself."] if found.asks else []),
         "\n".join(f"- {line}" for line in files),
         f"{'Pictures' if found.kind == 'image' else 'Clips and frames'}: {found.pictures_from}.",
+        *(["MD5 of the archives, as published:", "\n".join(sums)] if sums else []),
         "Files are looked for below `data_dir`, for example, the first that is there:",
         "\n".join(f"- {what}: {' or '.join(f'`{path}`' for path in paths)}" for what, paths in found.places().items()),
         f"Options of the reader: {', '.join(f'`{option}`' for option in found.options) or 'none'}. "

@@ -172,7 +172,7 @@ class RowMaker:
             return
         option = {"panoptic map": "with_masks", "clip": "with_video"}.get(what, "with_images")
         raise SgevalError(
-            f"{label(graph)}: expected the {what} {shown(name)} at {self.place.tried(what)}, got none; name "
+            f"{label(graph)}: expected the {what} {shown(name)} at {self.place.tried(what, name)}, got none; name "
             f'its folder with image_dir, or take {option}=False or missing_images="null". `sgeval data info {self.name} '
             "--data-dir DIR` lists what is missing"
         )
