@@ -150,7 +150,7 @@ class TestFiles:
             path.rename(pvsg / "away.png")
             with pytest.raises(
                 SgevalError,
-                match=rf'video "{FIRST}": expected the {what} "vidor/{what}s/.*/0003.png" at .*/data/vidor/{what}s/.*png, got',
+                match=rf'video "{FIRST}": expected the {what} "vidor/{what}s/.*/0003.png" at .*/data/vidor/{what}s/.*png',
             ):
                 load("pvsg", "masks", data_dir=pvsg)
             row = load("pvsg", "masks", data_dir=pvsg, split="train", missing_images="null")[0]
