@@ -77,11 +77,12 @@ def _convention(unit: str, end: str, fps: float | None) -> tuple[float, int]:
 def odd_spans(raw: Sequence[Sequence[float]], *, end: SpanEnd, length: float | None = None) -> dict[str, list[int]]:
     """What is odd about the spans of one relation, as positions by word; the source's numbers are looked at.
 
-    "inverted": ends before it starts. "empty": has no length. "overlapping": shares time with one that starts no later.
-    "beyond_clip": reaches before 0 or past `length`, the number of frames or seconds of the clip, if that is known.
+    "inverted": ends before it starts. "empty": has no length; an inclusive end just before its start is both, since no
+    second is in it. "overlapping": shares time with one that starts no later. "beyond_clip": reaches before 0 or past
+    `length`, the number of frames or seconds of the clip, if that is known.
 
     >>> odd_spans([(0, 4), (3, 9), (7, 6)], end="inclusive", length=6)
-    {'inverted': [2], 'overlapping': [1], 'beyond_clip': [1, 2]}
+    {'inverted': [2], 'empty': [2], 'overlapping': [1], 'beyond_clip': [1, 2]}
     """
     more = int(end == "inclusive")
     found: dict[str, list[int]] = {"inverted": [], "empty": [], "overlapping": [], "beyond_clip": []}
@@ -89,9 +90,9 @@ def odd_spans(raw: Sequence[Sequence[float]], *, end: SpanEnd, length: float | N
     for position, (start, stop) in enumerate(raw):
         if stop < start:
             found["inverted"].append(position)
-        elif stop + more == start:
+        if stop + more == start:
             found["empty"].append(position)
-        else:
+        elif stop >= start:
             forward.append((start, position, stop + more))
         if length is not None and (min(start, stop) < 0 or max(start, stop) + more > length):
             found["beyond_clip"].append(position)

@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,6 +14,7 @@ from sgeval.errors import SgevalError, one_line, shown
 MAX_FILE_BYTES = 2 * 1024**3
 MAX_LINE_BYTES = 64 * 1024**2
 MAX_DEPTH = 16
+BLOCK = 2**20
 
 _SIMPLE = frozenset((str, int, float, bool, type(None)))
 """What JSON has beside lists and objects; most values are such, and this is the quick way to tell."""
@@ -129,12 +132,32 @@ def parse_rows(text: str, place: str, most: int) -> list[Any]:
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file (a byte order mark is dropped), refused above `MAX_FILE_BYTES`."""
+    with _readable(path):
+        return path.read_text(encoding="utf-8-sig")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The same as bytes, for whoever needs no text of the whole: both together take twice the memory."""
+    with _readable(path):
+        data = path.read_bytes()
+        decoder = getincrementaldecoder("utf-8")()
+        try:
+            for start in range(0, len(data), BLOCK):
+                decoder.decode(data[start : start + BLOCK])
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            data.decode()  # tells where in the whole
+        return data.removeprefix(BOM_UTF8)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     place = one_line(str(path))
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise SgevalError(f"{place}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}")
-        return path.read_text(encoding="utf-8-sig")
+        yield
     except UnicodeDecodeError as fault:
         raise SgevalError(f"{place}: expected UTF-8 text, got byte {fault.start} that is none") from None
     except OSError as fault:

@@ -89,6 +89,23 @@ def test_info_says_where_files_go_and_which_options_there_are(cli):
     assert json.loads(cli("info", "vg150", "--json").output)["reader_options"] == ["val_rule", "n_val"]
 
 
+def test_info_says_which_filters_a_set_can_run(cli):
+    assert "filters   drop_empty, visible_only (config tracks), drop_spans_outside, " in cli("info", "vidor").output
+    assert "visible_only (config masks with with_masks)" in cli("info", "pvsg").output
+    assert "filters " not in cli("info", "vipseg").output
+    by_config = json.loads(cli("info", "svg2_test", "--json").output)["filters"]
+    plain = ["drop_empty", "drop_odd_spans", "merge_spans", "merge_instances"]
+    assert by_config == {"annotations": plain, "masks": ["drop_empty", "visible_only", *plain[1:]]}
+
+
+def test_info_gives_the_sums_of_archives(cli):
+    """Those of tools/unzip_and_extract.py in the authors' code."""
+    assert "md5       VidOR/vidor_masks.zip: 17bfa5ec13235d86273bc9d067776862" in cli("info", "pvsg").output
+    sums = json.loads(cli("info", "pvsg", "--json").output)["md5"]
+    assert len(sums) == 6 and sums["Ego4D/ego4d_videos.zip"] == "9334c74f5c831c80774862afa9d3f7f0"
+    assert {name for name, found in DATA_SETS.items() if found.md5} == {"pvsg"}
+
+
 @pytest.mark.parametrize(("name", "config"), EVERY)
 class TestEverySet:
     def test_without_a_folder_it_says_what_to_get(self, name, config):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -194,6 +195,30 @@ def test_several_processes(name, folders, load):
         assert graphs(one[split]) == graphs(two[split])
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "totals"),
+    [
+        ("vidor", {}, {"train": 1, "val": 1}),
+        ("svg2_test", {"num_proc": 2}, {"test": 2}),
+        ("vidor", {"num_proc": 2, "filters": ["drop_empty"]}, {"train": 1, "val": 1}),
+        ("vidor", {"filters": ["drop_empty"]}, {"train": 0, "val": 0}),  # not known: 0 is what the host has then
+    ],
+)
+def test_bars_have_an_end_where_it_is_known(name, options, totals, folders, load, monkeypatch):
+    shown = {}
+
+    class Bar(datasets.builder.hf_tqdm):
+        def __init__(self, *args, **keywords):
+            super().__init__(*args, **keywords)
+            if keywords.get("unit") == " examples":
+                shown[keywords["desc"].split()[1]] = keywords["total"]
+
+    monkeypatch.setattr(datasets.builder, "hf_tqdm", Bar)
+    loaded = load(name, data_dir=folders[name], with_images=False, **options)
+    assert shown == totals
+    assert {split: table.num_rows for split, table in loaded.items()} == {split: n or 1 for split, n in totals.items()}
+
+
 def test_a_fault_in_another_process_keeps_its_words(psg, load):
     (psg / "coco/train2017/000000001001.jpg").unlink()
     with pytest.raises(SgevalError, match='image "900001": expected the picture'):
@@ -243,7 +268,9 @@ class TestMissing:
 
     def test_a_picture_is_named_by_id(self, psg, load):
         (psg / "coco/train2017/000000001001.jpg").unlink()
-        words = r'image "900001": expected the picture "train2017/000000001001.jpg" at .*coco.*got none.*image_dir'
+        name = "train2017/000000001001.jpg"
+        paths = ", ".join(re.escape(str(psg / root / name)) for root in ("", "coco", "images"))
+        words = rf'image "900001": expected the picture "{name}" at {paths}, got none.*image_dir'
         with pytest.raises(SgevalError, match=words):
             load("psg", data_dir=psg)
         with pytest.raises(SgevalError, match=words):

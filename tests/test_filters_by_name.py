@@ -1,16 +1,18 @@
 """Filters as named options: of readers, tables and exports. Expected values come of the filters themselves, called hand."""
 
+import re
 import warnings
 
 import datasets
 import pytest
-from data_kit import make_folder, records
+from data_kit import EVERY, FILES, make_folder, records
 from typer.testing import CliRunner
 
 import sgeval
 from sgeval.cli.app import app
 from sgeval.data import reading
-from sgeval.data.filtering import filtered
+from sgeval.data.filtering import FILTERS, filtered, filters_of
+from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError
 from sgeval.hub.data import make_builder
 from sgeval.hub.export import export
@@ -68,7 +70,7 @@ def test_parts_count_in_what_is_left(folders):
 def test_videos_have_theirs(folders):
     merged = records("pvsg", folders["pvsg"], filters=["merge_instances"])
     assert len(merged) == len(records("pvsg", folders["pvsg"]))
-    with pytest.raises(SgevalError, match=r"filter of videos: expected one of .*drop_crowd"):
+    with pytest.raises(SgevalError, match=r"filter of pvsg: expected one of .*drop_crowd"):
         reading.read("pvsg", folders["pvsg"], filters=["drop_crowd"])
 
 
@@ -90,13 +92,13 @@ def test_visible_only_of_pictures():
     [
         (
             ["drop_emty"],
-            'filter of images: expected one of drop_empty, .*, got "drop_emty"; did you mean "drop_empty"?',
+            'filter of psg: expected one of drop_empty, .*, got "drop_emty"; did you mean "drop_empty"?',
         ),
         (["drop_empty=1"], 'filter drop_empty: expected no value, got "1"'),
         (["dedupe"], "filter dedupe: expected one of none, triplet, pair_random, got no value"),
         (["dedupe=triplet:1"], 'expected none, triplet, pair_random or pair_random:SEED, got "triplet:1"'),
         (["dedupe=pair_random:x"], 'pair_random:SEED, got "pair_random:x"'),
-        (["merge_spans"], "filter of images"),
+        (["merge_spans"], "filter of psg"),
         ("drop_empty", 'filters: expected a list of texts NAME or NAME=VALUE, got "drop_empty"'),
         ([1], "filters: expected a list of texts"),
     ],
@@ -108,11 +110,117 @@ def test_what_is_no_filter(filters, message, folders):
         sgeval.load_dataset("psg", data_dir=folders["psg"], filters=filters)
 
 
-def test_listed_predicates_need_a_list(folders):
-    with pytest.raises(
-        SgevalError, match="only_listed_predicates: expected a data set with class lists, got visual_ge"
-    ):
-        reading.read("visual_genome", folders["visual_genome"], filters=["only_listed_predicates"])
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_lists_are_where_filters_take_them(name, tmp_path):
+    """`only_listed_predicates` is offered where class lists are, in each config."""
+    found, folder = DATA_SETS[name], make_folder(name, tmp_path / name)
+    for config in {config for each, config in EVERY if each == name}:
+        has_list = "predicates" in reading.classes(name, folder, config)
+        assert has_list == ("only_listed_predicates" in filters_of(found, config))
+
+
+@pytest.mark.parametrize(("name", "config"), EVERY)
+def test_what_is_offered_runs_and_nothing_else(name, config, tmp_path):
+    """On the records of the config, with the options that the card names beside the filter."""
+    found, folder = DATA_SETS[name], make_folder(name, tmp_path / name)
+    offered = filters_of(found, config)
+    for filter_name in FILTERS:
+        text = "dedupe=triplet" if filter_name == "dedupe" else filter_name
+        option = found.tracked.get(config, "") if filter_name == "visible_only" else ""
+        options = {"with_masks": True} if option == "with_masks" else {option: 6} if option else {}
+        given = {"data_dir": folder, "config": config, "filters": [text], "cache_dir": tmp_path / "cache", **options}
+        if filter_name in offered:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of pictures
+                sgeval.load_dataset(name, with_images=False, **given)
+            continue
+        with pytest.raises(SgevalError, match=rf"^filter (visible_only )?of {name}: expected "):
+            sgeval.load_dataset(name, **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "options", "words"),
+    [
+        ("vidor", "annotations", {}, "expected the config tracks (--config tracks), got the config annotations"),
+        (
+            "pvsg",
+            "annotations",
+            {},
+            "expected the config masks with the option with_masks (--config masks --with-masks), got the config annotations",
+        ),
+        ("pvsg", "masks", {}, "(--config masks --with-masks), got the config masks without with_masks"),
+        ("svg2_test", "masks", {"fps": None}, "--config masks --reader fps=VALUE), got the config masks without fps"),
+    ],
+)
+def test_the_way_to_visible_only(name, config, options, words):
+    with pytest.raises(SgevalError, match=rf"filter visible_only of {name}: .*{re.escape(words)}$"):
+        reading.read(name, FILES / name, config, filters=["visible_only"], **options)
+
+
+def test_why_a_filter_is_not_to_be_had():
+    words = (
+        r'filter of svg2_test: expected one of drop_empty, .*, got "clip_spans"; no file of it says how long a video is'
+    )
+    with pytest.raises(SgevalError, match=words):
+        reading.read("svg2_test", FILES / "svg2_test", filters=["clip_spans"])
+    with pytest.raises(SgevalError, match='filter of vipseg: expected none, got "drop_empty"; it has no relations'):
+        reading.read("vipseg", FILES / "vipseg", filters=["drop_empty"])
+    with pytest.raises(SgevalError, match=r'filter of vipseg: expected none, got "x"$'):
+        reading.read("vipseg", FILES / "vipseg", filters=["x"])
+
+
+# The masks of the first video show floor and adult in frames 0 to 4 and the dog in 0 to 3; those of the others all three in 0
+# to 5. [0, 5] keeps [0, 4], [2, 4] of the dog keeps [2, 3]; of [4, 5] of the dog, and of [20, 30], nothing is left.
+IN_SIGHT = {
+    "9001_0000000001": [
+        ("standing on", ((0, 4),)),
+        ("looking at", ((0, 1), (3, 3))),
+        ("squatting on", ((2, 3),)),
+    ],
+    "P99_01": [("holding", ((1, 4),))],
+    "00000000-1111-2222-3333-444444444444_1": [("walking on", ((4, 5),))],
+}
+
+
+def said(graph):
+    return [(relation.predicate, relation.raw_spans) for relation in graph.relations]
+
+
+@pytest.mark.parametrize("num_proc", [None, 2])
+def test_visible_only_waits_for_the_tracks_of_masks(num_proc, folders, tmp_path):
+    options = {"config": "masks", "with_masks": True, "filters": ["visible_only"], "num_proc": num_proc}
+    got = rows("pvsg", folders["pvsg"], tmp_path, **options)
+    assert {graph.video_id: said(graph) for graph in got} == IN_SIGHT
+    assert not any("absent_frames" in key for graph in got for key in graph.extra)
+    left = [graph.video_id for graph in got]
+    options["filters"] = ["only_listed_predicates", "drop_empty", "visible_only", "drop_empty"]
+    assert [graph.video_id for graph in rows("pvsg", folders["pvsg"], tmp_path, **options)] == left
+
+
+def test_visible_only_of_the_command_and_the_export(folders, tmp_path):
+    arguments = ["--config", "masks", "--with-masks", "--data-dir", str(folders["pvsg"]), "--filter", "visible_only"]
+    built = CliRunner().invoke(app, ["data", "build", "pvsg", *arguments, "--cache-dir", str(tmp_path / "cache")])
+    assert built.exit_code == 0, built.output
+    export(
+        "pvsg", tmp_path / "out", data_dir=folders["pvsg"], config="masks", with_masks=True, filters=["visible_only"]
+    )
+    tables = datasets.load_dataset(str(tmp_path / "out"), "masks", cache_dir=str(tmp_path / "hub"))
+    got = [to_record(row) for table in tables.values() for row in table]
+    assert {graph.video_id: said(graph) for graph in got} == IN_SIGHT
+
+
+def test_visible_only_by_a_given_rate():
+    """At 6 frames a second the wheel, not to be seen in frame 5, is part of the bicycle in [0, 5/6) and [6/6, 2.5); masks of
+    the other video end after 15 frames, so that [2, 3) ends at 15/6. The camera is always there, but [1, 1) is empty."""
+    first, last = records("svg2_test", FILES / "svg2_test", "masks", fps=6, filters=["visible_only"])
+    assert [(relation.predicate, relation.spans) for relation in (*first.relations, *last.relations)] == [
+        ("riding", ((0.0, 2.0),)),
+        ("part of", ((0.0, 5 / 6), (1.0, 2.5))),
+        ("looking at", ((2.0, 3.0),)),
+        ("chasing", ((0.0, 1.0), (2.0, 2.5))),
+    ]
+    with pytest.raises(SgevalError, match='visible_only: video "sav_900001": expected fps, got none'):
+        records("svg2_test", FILES / "svg2_test", "masks", fps={"vipseg": 6}, filters=["visible_only"])
 
 
 @pytest.mark.parametrize("name", ["psg", "visual_genome"])

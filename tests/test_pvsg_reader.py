@@ -164,6 +164,7 @@ class TestKept:
         assert flags == {
             "/relations/0/inverted": [0],
             "/relations/0/overlapping": [2],
+            "/relations/1/no_spans": True,
             "/relations/1/repeats": 0,
         }
 
@@ -201,7 +202,11 @@ def test_what_is_just_allowed(whole, read):
         (("objects", "stuff"), ..., r"objects.stuff: expected a list of names, got nothing"),
         (("split", "youtube"), {"val": ["x"]}, r'sources among "vidor", .* got "youtube" of video "x"'),
         (("split", "vidor", "test"), ["x"], r'expected splits among "train", "val", got "test" of video "x"'),
-        (("split", "ego4d", "val"), ["P99_01"], r'each video in one split, got "P99_01", which is in'),
+        (
+            ("split", "ego4d", "val"),
+            ["P99_01"],
+            r'each video in one split, got "P99_01", which is in the split val of epic_kitchen too',
+        ),
         (("split", "vidor", "train", 0), 7, r"split.vidor.train\[0\]: expected a text, got 7"),
         (("data", 1, "video_id"), " ", r"data\[1\].video_id: expected a text that is not empty"),
         (("data", 1, "meta", "fps"), 0, r'video_id "P99_01"\).meta.fps: expected frames a second'),

@@ -72,7 +72,8 @@ class TestOdd:
             ([(3, -2)], "exclusive", 6, {"inverted": [0], "beyond_clip": [0]}),  # its end lies before the clip
             ([(6, 3)], "inclusive", 6, {"inverted": [0], "beyond_clip": [0]}),  # 6 frames are 0 to 5
             ([(6, 3)], "exclusive", 6, {"inverted": [0]}),
-            ([(5, 4)], "inclusive", 6, {"inverted": [0]}),  # no frame at all, but the source has it backwards
+            ([(5, 4)], "inclusive", 6, {"inverted": [0], "empty": [0]}),  # backwards in the source, and no frame at all
+            ([(5, 4), (2, 3)], "inclusive", 6, {"inverted": [0], "empty": [0]}),
             ([(1, 1)], "exclusive", 6, {"empty": [0]}),
             ([(1, 1)], "inclusive", 6, {}),
             ([(0, 2), (3, 5)], "inclusive", 6, {}),  # they touch

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from data_kit import make_folder
 from svg2_kit import DATA, FIRST, LAST, SAV, SHARD, parts, read_changed, table, write
@@ -170,6 +171,21 @@ class TestMasks:
 
         graph = read(change, what="masks", config="masks")
         assert [point.frame for point in graph.objects[1].track][:3] == [0, 1, 3]
+
+    @pytest.mark.parametrize("counts", [[None] * 72, [], None])
+    @pytest.mark.parametrize("kind", [pa.list_(pa.null()), pa.large_list(pa.null()), pa.null()])
+    def test_a_file_in_which_no_code_stands(self, counts, kind, folder):
+        """Such a column has no type of its own, as `pyarrow` and `pandas` write it. 24 frames of 3 objects are 72 codes."""
+        if counts is not None and pa.types.is_null(kind):
+            return
+        masks = table(folder, what="masks")
+        n_frames = 24 if counts else 0
+        row = {**masks.to_pylist()[0], "num_frames": n_frames}
+        del row["counts"]
+        plain = pa.Table.from_pylist([row], masks.schema.remove(masks.schema.get_field_index("counts")))
+        write(folder, plain.append_column("counts", pa.array([counts], kind)), what="masks")
+        graph = next(read_svg2_test(folder, config="masks"))
+        assert [item.track for item in graph.objects] == [(), (), ()] and graph.extra["/masks/num_frames"] == n_frames
 
     def test_videos_that_come_twice(self, folder):
         row = table(folder, what="masks").to_pylist()[0]

@@ -73,6 +73,7 @@ class TestRecords:
             "/relations/0/overlapping": [1],
             "/relations/1/inverted": [0],
             "/relations/1/repeats": 0,
+            "/relations/2/no_spans": True,
         }
 
     def test_the_type_of_a_relation(self, read):
@@ -265,3 +266,19 @@ class TestBadInput:
             read_svg2_test(folder, config="masks")
         with pytest.raises(SgevalError, match=r"expected a folder that holds data/SVG2_test"):
             read_svg2_test(folder.parent)
+
+
+def test_the_rate_is_that_of_the_option():
+    """No file says it; by part, since VIPSeg's frames are played at another rate than videos of SA-V."""
+
+    def rates(**options):
+        return {graph.source: graph.fps for graph in read_svg2_test(DATA, **options)}
+
+    assert rates() == {"sav": None, "vipseg": None} and rates(fps=6) == {"sav": 6.0, "vipseg": 6.0}
+    assert rates(fps={"vipseg": 6}) == {"sav": None, "vipseg": 6.0}
+    for fps, words in (
+        ({"vipsag": 6}, 'part in fps: expected one of sav, vipseg, got "vipsag"'),
+        ("x", "fps: expected"),
+    ):
+        with pytest.raises(SgevalError, match=words):
+            read_svg2_test(DATA, fps=fps)

@@ -8,7 +8,7 @@ from data_kit import FILES, records
 from sgeval.errors import SgevalError
 from sgeval.readers import filters, video_filters
 from sgeval.readers.flags import absent_flags, frame_ranges
-from sgeval.records import Object, Relation, TrackPoint, VideoGraph
+from sgeval.records import CAMERA, Object, Relation, TrackPoint, VideoGraph
 from sgeval.spans import to_seconds
 
 
@@ -77,8 +77,24 @@ def test_visible_only():
     seen = {1: [0, 2, 3, 6], 2: [2, 3, 4, 5, 6, 8]}
     found = video_filters.visible_only(graph(("a", 0, [(1, 6)]), ("b", 0, [(7, 9)]), track=seen))
     assert raw(found) == [("a", [(2, 3), (6, 6)])] and flags(found) == {}
-    with pytest.raises(SgevalError, match='visible_only: video "7": expected fps and a track'):
-        video_filters.visible_only(graph(("a", 0, [(1, 6)])))
+    bare = graph(("a", 0, [(1, 6)]))
+    with pytest.raises(
+        SgevalError, match=r'visible_only: video "7": expected a track for each object, got none of \[1, 2\]'
+    ):
+        video_filters.visible_only(bare)
+    with pytest.raises(SgevalError, match='visible_only: video "7": expected fps, got none'):
+        video_filters.visible_only(replace(bare, fps=None))
+
+
+def test_absent_frames_of_one_end():
+    """Of frames 0 to 4 the object is to be seen in 0, 2 and 3, so it is absent in two; the camera is always there."""
+    item = Object(1, "dog", track=(TrackPoint(0), TrackPoint(2), TrackPoint(3)))
+    spans = ((0.0, 1.0),)  # 5 frames at 5 a second
+    ends = [(1, CAMERA), (CAMERA, 1), (CAMERA, CAMERA), (1, 1)]
+    relations = tuple(Relation(*pair, "facing", spans=spans) for pair in ends)
+    video = VideoGraph("7", (item,), relations, fps=5.0, num_frames=5)
+    absent = {f"/relations/{number}/absent_frames": 2 for number in (0, 1, 3)}
+    assert absent_flags(video) == absent
 
 
 def test_absent_frames_without_tracks():

@@ -149,7 +149,8 @@ class TestFiles:
             path = pvsg / f"data/vidor/{what}s/{FIRST}/0003.png"
             path.rename(pvsg / "away.png")
             with pytest.raises(
-                SgevalError, match=rf'video "{FIRST}": expected the {what} "vidor/{what}s/.*/0003.png" at'
+                SgevalError,
+                match=rf'video "{FIRST}": expected the {what} "vidor/{what}s/.*/0003.png" at .*/data/vidor/{what}s/.*png',
             ):
                 load("pvsg", "masks", data_dir=pvsg)
             row = load("pvsg", "masks", data_dir=pvsg, split="train", missing_images="null")[0]

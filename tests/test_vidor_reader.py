@@ -264,13 +264,12 @@ class TestTwice:
         ):
             list(read_vidor(tmp_path / "vidor", "train"))
 
-    def test_the_same_id_in_both_splits_is_counted(self, tmp_path):
+    def test_the_same_id_in_both_splits_is_told(self, tmp_path):
         """A reader of one split does not see the other one's files; `data info` does."""
         shutil.copytree(DATA, tmp_path / "vidor")
         shutil.copy(FIRST_FILE, tmp_path / "vidor/annotation/validation/9000/9000000009.json")
         found = inspect("vidor", tmp_path / "vidor", with_images=False)
-        odd = {entry.what: (entry.count, entry.ids) for entry in found.oddities}
-        assert odd["videos with an id that came before"] == (1, ["9000000001"])
+        assert 'val: 1 video has an id of an earlier split: "9000000001"' in found.faults
         assert [(state.records, state.distinct_ids) for state in found.splits] == [(1, 1), (2, 2)]
 
 

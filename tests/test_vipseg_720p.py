@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tracemalloc
 from functools import partial
 
 import pytest
@@ -10,7 +11,7 @@ from vipseg_kit import OF_720P, TRAIN, A, B, read_changed
 
 from sgeval.errors import SgevalError
 from sgeval.readers import vipseg_720p
-from sgeval.readers.vipseg import read_vipseg
+from sgeval.readers.vipseg import count_vipseg, read_vipseg
 
 
 @pytest.fixture
@@ -144,8 +145,60 @@ class TestForm720p:
         file = folder / TRAIN
         file.write_text(file.read_text().replace('{"videos"', text, 1))
         assert next(read_vipseg(folder)) == OF_720P
-        monkeypatch.setattr(vipseg_720p, "typed_block", lambda *_: None)
+        monkeypatch.setattr(vipseg_720p, "_typed", lambda _: None)
+        vipseg_720p._kept.cache_clear()
         assert next(read_vipseg(folder)) == OF_720P
+
+    def test_a_file_is_opened_once_until_it_changes(self, folder, monkeypatch):
+        """Each of several processes is asked for stretch after stretch of it."""
+        opened = []
+        build = vipseg_720p.VideoFile.__init__
+        monkeypatch.setattr(
+            vipseg_720p.VideoFile,
+            "__init__",
+            lambda self, path, split: [opened.append(path.name), build(self, path, split)][0],
+        )
+        assert count_vipseg(folder, "train") == len(list(read_vipseg(folder, "train", part=(0, 1)))) == 1
+        assert opened == ["panoptic_gt_VIPSeg_train.json", "panoptic_gt_VIPSeg_val.json"]
+        file = folder / TRAIN
+        file.write_text(file.read_text().replace(A, A[::-1]))
+        assert [graph.video_id for graph in read_vipseg(folder, "train")] == [A[::-1]]
+
+    def test_a_large_file_is_in_memory_once(self, folder):
+        """4 MB of clips without frames; as text it is 4 MB more, and so is each copy."""
+        whole = json.loads((folder / TRAIN).read_text())
+        whole["videos"] += [{"video_id": f"{number:06d}" + "x" * 1_000, "images": []} for number in range(4_000)]
+        (folder / TRAIN).write_text(json.dumps(whole))
+        size = (folder / TRAIN).stat().st_size
+        tracemalloc.start()
+        try:
+            vipseg_720p.VideoFile(folder / TRAIN, "train")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert size > 4e6 and peak < 2.6 * size  # the bytes, and the ids, which are as long here
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ('"videos": [], "videos": [], "annotations": [], "categories": []', 'got the key "videos" twice'),
+            ('"videos": [], "annotations": [], "categories": [], "x\\u003a": 1, "x:": 1', r'got the key "x:" twice'),
+        ],
+    )
+    def test_keys_that_come_twice(self, folder, text, words):
+        (folder / TRAIN).write_text("{" + text + "}")
+        with pytest.raises(SgevalError, match=words):
+            read_vipseg(folder)
+
+    def test_bytes_that_are_no_text(self, folder):
+        """Byte 1,048,577 is the second of the second part of 2**20 that is looked at; the first half of an é is the byte
+        before it."""
+        data = (folder / TRAIN).read_bytes()
+        (folder / TRAIN).write_bytes(b"\xef\xbb\xbf" + data)
+        assert next(read_vipseg(folder)) == OF_720P
+        (folder / TRAIN).write_bytes(b"{" + b" " * (2**20 - 1) + b"\xc3\x28")
+        with pytest.raises(SgevalError, match=r"train\.json: expected UTF-8 text, got byte 1048576 that is none"):
+            read_vipseg(folder)
 
     IMAGE, FRAME = ("videos", 0, "images", 1), ("annotations", 0, "annotations", 1)
 
@@ -192,7 +245,7 @@ class TestForm720p:
     )
     def test_faults_are_one_line(self, path, value, words, road, read, monkeypatch):
         if road == "values":
-            monkeypatch.setattr(vipseg_720p, "typed_block", lambda *_: None)
+            monkeypatch.setattr(vipseg_720p, "_typed", lambda _: None)
         with pytest.raises(SgevalError, match=words) as caught:
             read(None, path, value)
         assert "\n" not in str(caught.value) and "panoptic_gt_VIPSeg" in str(caught.value)

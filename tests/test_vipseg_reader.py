@@ -102,6 +102,19 @@ class TestOneFileForAll:
             read_vipseg(one, "val")
 
 
+def test_a_split_without_a_list_is_empty(folder, tmp_path):
+    """In both forms, where another split has one: a table of train is to be had with train's list alone."""
+    for name in ("train", "val"):
+        (folder / f"VIPSeg_720P/panoptic_gt_VIPSeg_{name}.json").unlink()
+    (folder / "VIPSeg/val.txt").unlink()
+    for config in ("720p", "raw"):
+        assert [graph.video_id for graph in read_vipseg(folder, "train", config=config)] == [A]
+        assert list(read_vipseg(folder, "val", config=config)) == []
+        with pytest.warns(UserWarning, match=r"expected the published number of records, got .*val 0"):
+            table = sgeval.load_dataset("vipseg", config, data_dir=folder, split="train", cache_dir=tmp_path / "cache")
+        assert table["video_id"][:] == [A]
+
+
 def test_lists_of_splits_without_a_file_ask_for_nothing(folder):
     (folder / "VIPSeg/train.txt").write_text(f"{A}\ngone\n")
     assert vipseg_unmet(folder) == ["gone"]
@@ -115,7 +128,14 @@ class TestCounts:
     def test_of_a_folder(self, folder):
         for options in ({}, {"fps": 6}):
             assert "train: expected the published 2,806 records, got 1" in inspect("vipseg", folder, **options).faults
-        assert not any("published" in fault for fault in inspect("vipseg", folder, filters=["drop_empty"]).faults)
+
+    def test_filters_may_change_it(self, tmp_path):
+        """Of another data set, since VIPSeg has no filters."""
+        other = make_folder("svg2_test", tmp_path / "svg2_test")
+        assert not any("published" in fault for fault in inspect("svg2_test", other, filters=["drop_empty"]).faults)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sgeval.load_dataset("svg2_test", data_dir=other, cache_dir=tmp_path / "cache", filters=["drop_empty"])
 
     def test_of_a_table(self, folder, tmp_path):
         for options in ({}, {"fps": 6}):
@@ -129,9 +149,6 @@ class TestCounts:
                     verification_mode="all_checks",
                     **options,
                 )
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            sgeval.load_dataset("vipseg", data_dir=folder, cache_dir=tmp_path / "filtered", filters=["drop_empty"])
 
 
 def test_a_clip_that_is_not_in_the_form_does_not_hide_the_others(folder):

@@ -42,7 +42,8 @@ Filters = Annotated[
     typer.Option(
         "--filter",
         help="drop_empty, dedupe=triplet, dedupe=pair_random:SEED, only_listed_predicates, drop_crowd, clip_boxes, "
-        "visible_only, or a step on the spans of videos; repeatable, applied in order.",
+        "visible_only, or a step on the spans of videos; `sgeval data info NAME` lists those that a data set has. "
+        "Repeatable, applied in order.",
     ),
 ]
 Processes = Annotated[

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sgeval.archives import Unpacked
 from sgeval.cli.ending import print_json, say
+from sgeval.data.filtering import filter_conditions, filters_of
 from sgeval.data.findings import Inspection
 from sgeval.data.kinds import DataSet
 from sgeval.data.overlap import Overlap
@@ -81,7 +82,9 @@ def facts(found: DataSet) -> dict[str, Any]:
         "configs": {config: list(splits) for config, splits in found.configs.items()},
         "pictures_from": found.pictures_from,
         "places": found.places(),
+        "md5": found.md5,
         "reader_options": found.options,
+        "filters": {config: filters_of(found, config) for config in found.configs},
         "asks": found.asks,
         "licence": found.licence.words,
         "allows": found.licence.allows,
@@ -129,10 +132,15 @@ def show(found: DataSet, look: Inspection) -> None:
     pictures = "pictures" if found.kind == "image" else "videos"
     line(f"{pictures:<9} {found.pictures_from}")
     if look.data_dir is None:
+        for archive, digest in found.md5.items():
+            line(f"md5       {archive}: {digest}")
         for what, paths in found.places().items():
             line(f"place     {what}: {' or '.join(paths)}, below --data-dir")
         if found.options:
             line(f"options   {', '.join(found.options)}, as --reader KEY=VALUE")
+        filters = [f"{name} ({takes})" if takes else name for name, takes in filter_conditions(found).items()]
+        if filters:
+            line(f"filters   {', '.join(filters)}, as --filter NAME")
     for split in look.splits:
         published = f"published {split.published:,}" if split.published is not None else "no published count"
         numbers = f"{counted(split.records, 'record')}, {counted(split.distinct_ids, 'distinct id')}"

@@ -18,6 +18,16 @@ WHERE = {
     "svg2": "https://huggingface.co/datasets/UWGZQ/Synthetic_Visual_Genome2",
 }
 
+PVSG_MD5 = {
+    "Ego4D/ego4d_videos.zip": "9334c74f5c831c80774862afa9d3f7f0",
+    "Ego4D/ego4d_masks.zip": "218ce689e1e8284e25b50280a5d29612",
+    "EpicKitchen/epic_kitchen_videos.zip": "b791a71ef24b14721a7b5041190ba4a3",
+    "EpicKitchen/epic_kitchen_masks.zip": "03757120075de23328a11e56660175f4",
+    "VidOR/vidor_videos.zip": "fcc1a6f54ef60aa16fab335a6270c960",
+    "VidOR/vidor_masks.zip": "17bfa5ec13235d86273bc9d067776862",
+}
+"""As tools/unzip_and_extract.py of the authors' code has them."""
+
 LICENCES = {
     "psg": Licence(
         "other",
@@ -182,6 +192,8 @@ FAULTS = {
         'Labels hold "_", "/", capitals and "(uncertain)"; they are left as they are.',
         "Which keys a typed attribute has is not sure: the type is the text that is not the attribute.",
         "Objects have a level: L1 for whole ones, L2 and L3 for parts.",
+        "No file says how many frames a second masks and clips have: `fps` is null. VIPSeg's are said to be played at 6; "
+        'of SA-V\'s nothing is said here. `fps={"vipseg": 6}` gives the rate by part.',
         "Videos are not part of it: 67 are VIPSeg's frames at 720p, played at 6 frames a second, 33 are of SA-V.",
     ),
 }

@@ -1,9 +1,10 @@
 """The filters of readers by name: `["drop_empty", "dedupe=triplet"]`. None is applied by itself."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from sgeval.data.kinds import DataSet
 from sgeval.errors import SgevalError, one_of, shown
 from sgeval.readers import filters as of_records
 from sgeval.readers import video_filters as of_videos
@@ -46,23 +47,76 @@ FILTERS: Mapping[str, Filter] = {
 }
 
 
-def filters_of(kind: Kind) -> list[str]:
-    """The names of the filters that records of a kind have."""
-    return [name for name, each in FILTERS.items() if each.of(kind) is not None]
+OF_TRACKS = "visible_only"
+"""The filter of videos that takes a track for each object, and a rate."""
 
 
-def check_filters(filters: Any, kind: Kind) -> None:
-    """Raise `SgevalError` for what is no list of filters, as `NAME` or `NAME=VALUE`, that records of a kind have.
+def filters_of(found: DataSet, config: str | None = None) -> list[str]:
+    """The names of the filters that a data set can have, or one of its configs."""
+    names = [name for name, each in FILTERS.items() if each.of(found.kind) is not None and name not in found.unfit]
+    has_tracks = found.kind == "image" or (bool(found.tracked) if config is None else config in found.tracked)
+    return [name for name in names if has_tracks or name != OF_TRACKS]
 
-    >>> check_filters(["dedup=triplet"], "image")
+
+def filter_conditions(found: DataSet) -> dict[str, str]:
+    """The filters that a data set can have, and of each what it takes, in words; empty for nothing.
+
+    >>> from sgeval.data.sets import DATA_SETS
+    >>> filter_conditions(DATA_SETS["vidor"])["visible_only"]
+    'config tracks'
+    """
+    takes = [f"config {config}{f' with {option}' if option else ''}" for config, option in found.tracked.items()]
+    of_tracks = " or ".join(takes) if found.kind == "video" else ""
+    return {name: of_tracks if name == OF_TRACKS else "" for name in filters_of(found)}
+
+
+def check_filters(filters: Any, found: DataSet, config: str, given: Collection[str] = ()) -> None:
+    """Raise `SgevalError` for what is no list of filters, as `NAME` or `NAME=VALUE`, that records of a config have. `given`:
+    the options that are given besides, by name.
+
+    >>> from sgeval.data.sets import DATA_SETS
+    >>> check_filters(["dedup=triplet"], DATA_SETS["psg"], "full")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: filter of images: expected one of drop_empty, dedupe, ..., got "dedup"; did you mean "dedupe"?
+    sgeval.errors.SgevalError: filter of psg: expected one of drop_empty, dedupe, ..., got "dedup"; did you mean "dedupe"?
     """
     if isinstance(filters, str) or not isinstance(filters, Sequence) or not all(isinstance(it, str) for it in filters):
         raise SgevalError(f"filters: expected a list of texts NAME or NAME=VALUE, got {shown(filters)}")
     for text in filters:
-        _step(text, kind)
+        name = text.partition("=")[0]
+        allowed, why = filters_of(found, config), found.unfit.get(name)
+        if why is not None or not allowed:
+            expected = f"one of {', '.join(allowed)}" if allowed else "none"
+            because = "" if why is None else f"; {why}"
+            raise SgevalError(f"filter of {found.name}: expected {expected}, got {shown(name)}{because}")
+        if name == OF_TRACKS and found.kind == "video":
+            _check_tracked(found, config, given)
+        one_of(f"filter of {found.name}", name, allowed)
+        _step(text, found.kind)
+
+
+def _check_tracked(found: DataSet, config: str, given: Collection[str]) -> None:
+    """Raise `SgevalError` unless records of a config have tracks, or get them by what is given."""
+    option = found.tracked.get(config)
+    if option == "" or option in given:
+        return
+    ways = []
+    for name, takes in found.tracked.items():
+        flag = {"": "", "with_masks": " --with-masks"}.get(takes, f" --reader {takes}=VALUE")
+        ways.append(f"the config {name}{f' with the option {takes}' if takes else ''} (--config {name}{flag})")
+    got = f"the config {config}" + ("" if option is None else f" without {option}")
+    raise SgevalError(f"filter {OF_TRACKS} of {found.name}: expected {' or '.join(ways)}, got {got}")
+
+
+def around_tracks(filters: Sequence[str], *, are_drawn: bool) -> tuple[Sequence[str], Sequence[str]]:
+    """The filters of what a reader gives, and from the first on that takes tracks those that wait until masks have drawn
+    them; where none are drawn, none wait.
+
+    >>> around_tracks(["drop_empty", "visible_only", "drop_empty"], are_drawn=True)
+    (['drop_empty'], ['visible_only', 'drop_empty'])
+    """
+    first = filters.index(OF_TRACKS) if are_drawn and OF_TRACKS in filters else len(filters)
+    return filters[:first], filters[first:]
 
 
 def filtered(graphs: Iterable[Any], filters: Sequence[str], kind: Kind) -> Iterator[Any]:
@@ -74,7 +128,6 @@ def filtered(graphs: Iterable[Any], filters: Sequence[str], kind: Kind) -> Itera
 
 def _step(text: str, kind: Kind) -> Callable[[Any], Any]:
     name, mark, value = text.partition("=")
-    one_of(f"filter of {kind}s", name, filters_of(kind))
     if name == "dedupe":
         return _dedupe(value, has_value=bool(mark))
     if mark:

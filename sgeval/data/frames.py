@@ -51,7 +51,9 @@ def video_frames(
         _check(graph, _numbers(graph, asked) if indices is None else asked)
     path = place.clip(graph)
     if path is None:
-        expected = f"expected the clip {shown(graph.file_name)} at {place.tried('clip')}, got none"
+        expected = (
+            f"expected the clip {shown(graph.file_name)} at {place.tried('clip', graph.file_name or '')}, got none"
+        )
         raise BadImage(f"{label(graph)}: {expected}; {_what_to_do(name)}")
     try:
         if indices is None:
@@ -120,7 +122,7 @@ def _file(data_set_name: str, place: Place, graph: VideoGraph, index: int, size:
         raise BadImage(f"{label(graph)}: {expected}; put it back and load the data set again")
     path = place.frame(graph, index)
     if path is None:
-        expected = f"expected frame {index}, {shown(name)}, at {place.tried()}, got none"
+        expected = f"expected frame {index}, {shown(name)}, at {place.tried('frame', name)}, got none"
         raise BadImage(f"{label(graph)}: {expected}; {_what_to_do(data_set_name)}")
     try:
         return load_image(path, size)

@@ -52,7 +52,7 @@ def inspect(
     """
     found = reading.data_set(name := reading.known_name(name))
     config = reading.config_of(found, config)
-    reading.check_options(found, reader)
+    reading.check_options(found, config, reader)
     reading.check_parts(found, config, with_masks=with_masks, with_video=with_video)
     data_dir, image_dir = reading.path_of("data_dir", data_dir), reading.path_of("image_dir", image_dir)
     if type(num_proc) is not int or num_proc < 1:
@@ -137,11 +137,10 @@ def _count(
             keys = looks[0].keys
         for one in looks:
             out.add(one)
-        if found.kind == "video":
-            for key in keys:
-                if key in every:
-                    out.note("videos with an id that came before", key)
-                every.add(key)
+        if found.kind == "video" and (again := [key for key in keys if key in every]):
+            what = counted(len(again), "video has an id", "videos have ids")
+            out.faults.append(f"{split}: {what} of an earlier split: {_some(again)}")
+        every.update(keys)
         unread = [fault for one in looks for fault in one.unread]
         out.splits.append(SplitState(split, len(keys), len({*keys}), published.get(split), len(unread)))
         if unread:

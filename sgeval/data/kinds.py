@@ -1,6 +1,6 @@
 """What is written down about a data set: its files, its licence, and the record of all of it."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -80,6 +80,8 @@ class DataSet:
     count: Callable[[Path, str | None, str], int] | None = None
     """How many records a split of a config has, where that can be told without reading them; `read` then takes `part=(first,
     last)`, positions in the split, as a slice does."""
+    files_each: Callable[[Path, str | None], Sequence[Path]] | None = None
+    """The files of a split in the order of its records, where each record is a file of its own."""
     columns: Callable[[Path, str], Iterator[Any]] | None = None
     """A faster road to the same: batches of Arrow columns, without pictures, of all records of a config, which has one
     split then and no options."""
@@ -92,6 +94,8 @@ class DataSet:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By config, patterns of folders whose lists of files the records rest on. With `files`, these are all that rows are made
     of, so that no record need be read to see whether one has changed."""
+    md5: Mapping[str, str] = field(default_factory=dict)
+    """Of archives of pictures and masks, by name, as published."""
     examples: Mapping[str, str] = field(default_factory=dict)
     """The name that a record gives a file: by `pictures`, `masks` and `clips`, or with a config as in `pictures:raw`."""
     options: tuple[str, ...] = ()
@@ -100,6 +104,10 @@ class DataSet:
     """Those of them that leave the number of records as it is, so that it can be held against the published one."""
     lists: tuple[str, ...] = ()
     """Those of them that take a list of texts."""
+    unfit: Mapping[str, str] = field(default_factory=dict)
+    """Filters that its records cannot have, and why, in words."""
+    tracked: Mapping[str, str] = field(default_factory=dict)
+    """Of videos, the configs in which each object has a track and a record a rate, and the option that takes; empty: none."""
     leaves_unsplit: bool = False
     """Whether records may be in none of the splits."""
     unmet: Callable[[Path, str], list[str]] | None = None

@@ -93,15 +93,14 @@ class Place:
         if clips:
             yield Named("clip", graph.file_name or "", self.clip(graph))
 
-    def tried(self, what: str = "picture", name: str | None = None) -> str:
-        """Where files are looked for, in words; of a name the paths, else the patterns."""
+    def tried(self, what: str, name: str) -> str:
+        """Where a file is looked for, in words."""
         folder, patterns = {
             "clip": (self.folder, self.clips),
             "mask": (self.panoptic_folder, self.panoptic),
             "panoptic map": (self.panoptic_folder, self.panoptic),
         }.get(what, (self.folder, self.pictures))
-        ends = dict.fromkeys(pattern if name is None else filled(pattern, name) for pattern in patterns)
-        return ", ".join(one_line(str(folder / end)) for end in ends)
+        return ", ".join(dict.fromkeys(one_line(str(folder / filled(pattern, name))) for pattern in patterns))
 
 
 def place_of(found: DataSet, config: str, data_dir: str | Path, image_dir: str | Path | None = None) -> Place:

@@ -12,6 +12,7 @@ from sgeval.data.filtering import check_filters, filtered
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, option, shown
+from sgeval.readers.video_form import Once
 
 ALIASES = {"vg": "visual_genome"}
 """Names that people say for names of data sets."""
@@ -70,7 +71,9 @@ def read(
 
     `filters` are names out of `filtering.FILTERS`, as `NAME` or `NAME=VALUE`, and are applied in their order: `drop_empty`,
     `dedupe=triplet` (or `pair_random`, `pair_random:SEED`), `only_listed_predicates`, `drop_crowd`, `clip_boxes`,
-    `visible_only`, and those of `video_filters` for videos. `part` then counts in what is left.
+    `visible_only`, and those of `video_filters` for videos; which of them a config has is told by `filtering.filters_of`.
+    `part` then counts in what is left. Tracks that masks draw come later, so that `visible_only` of PVSG is for tables and
+    exports alone.
 
     `options` are keywords of its reader. With a list for `faults`, videos that are not in the form are passed over and what
     is wrong with them is noted there. Raises `SgevalError`: for an unknown name, and for a folder that lacks files, with
@@ -80,12 +83,10 @@ def read(
     config = config_of(found, config)
     if split is not None:
         one_of(f"split of {name}, {config}", split, found.configs[config])
-    check_options(found, {**options, "filters": filters})
+    check_options(found, config, {**options, "filters": filters})
     check_files(found, data_dir, config, options)
     if faults is not None and found.kind == "video":
         options["faults"] = faults
-    if "only_listed_predicates" in filters and "predicates" not in found.classes(Path(data_dir), config):
-        raise SgevalError(f"filter only_listed_predicates: expected a data set with class lists, got {name}")
     if filters:
         left = filtered(found.read(Path(data_dir), split, config, **options), filters, found.kind)
         return left if part is None else islice(left, *part)
@@ -114,11 +115,13 @@ def classes(name: str, data_dir: str | Path, config: str | None = None) -> Class
     return found.classes(Path(data_dir), config_of(found, config))
 
 
-def check_options(found: DataSet, options: Mapping[str, Any]) -> None:
-    """Raise `SgevalError` for a keyword that the reader does not have, and for filters that its records do not."""
+def check_options(found: DataSet, config: str, options: Mapping[str, Any], *, with_masks: bool = False) -> None:
+    """Raise `SgevalError` for a keyword that the reader does not have, and for filters that records of a config do not, as
+    they are read or, `with_masks`, as masks draw them."""
+    given = [name for name, value in options.items() if value is not None] + (["with_masks"] if with_masks else [])
     for name, value in options.items():
         if name == "filters":
-            check_filters(value, found.kind)
+            check_filters(value, found, config, given)
             continue
         if not found.options:
             raise SgevalError(f"option of {found.name}: expected none, got {shown(name)}")
@@ -193,6 +196,24 @@ def folder_words(found: DataSet, data_dir: str | Path, config: str) -> str:
         return words
     there = next((each for each in near if not missing_files(found, each, config)), None)
     return words if there is None else f"{words}; they lie in {one_line(str(there))}"
+
+
+def check_once(
+    found: DataSet, data_dir: str | Path, ids: Mapping[str, Sequence[str]], filters: Sequence[str] = ()
+) -> None:
+    """Raise `SgevalError`, naming both places, for a video that comes twice in what was read of the splits of a data set.
+
+    A reader refuses those that it reads itself, but each of several processes reads a stretch of a split, and nobody two
+    splits at once. Pictures may come twice: published sets have some that do, and `sgeval data info` counts them.
+    """
+    if found.kind != "video":
+        return
+    has_files = found.files_each is not None and not filters  # filters may leave records out
+    videos = Once()
+    for split, keys in ids.items():
+        files = found.files_each(Path(data_dir), split) if found.files_each is not None and has_files else None
+        for position, key in enumerate(keys):
+            videos.add(key, f"{split}: record {position}" if files is None else str(files[position]))
 
 
 def check_in_place(found: DataSet, data_dir: str | Path | None, config: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
 from sgeval.data.kinds import Classes, DataSet, SourceFile
-from sgeval.data.video_sets import VIDEO_SETS
+from sgeval.data.video_sets import NO_LIST, VIDEO_SETS
 from sgeval.formats import O365_PATHS
 from sgeval.readers import fgov, psg, ssg, vg150, visual_genome
 from sgeval.readers.fgov import read_fgov
@@ -144,6 +144,7 @@ DATA_SETS: dict[str, DataSet] = {
         published={"v1.4": {"train": 108_077}, "v1.0": {"train": 108_077}},
         faults=FAULTS["visual_genome"],
         citation=CITATIONS["visual_genome"],
+        unfit=NO_LIST,
         vg_id=lambda graph: graph.image_id,
         coco_id=lambda graph: graph.extra.get("coco_id"),
     ),
@@ -234,6 +235,7 @@ DATA_SETS: dict[str, DataSet] = {
         published={"coco": {"all": 122_218}, "o365": {"all": 80_000}},
         faults=FAULTS["fgov"],
         citation=CITATIONS["fgov"],
+        unfit={**NO_LIST, "clip_boxes": "no file of it says how large a picture is"},
         asks=fgov.SOURCE,
         options=("data_files",),
         lists=("data_files",),

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, WHERE
+from sgeval.data.facts import CITATIONS, FAULTS, LICENCES, PVSG_MD5, WHERE
+from sgeval.data.filtering import FILTERS
 from sgeval.data.kinds import Classes, DataSet, SourceFile
 from sgeval.readers import pvsg, svg2_test, vidor, vipseg, vipseg_form
 from sgeval.records import VideoGraph
@@ -65,6 +66,8 @@ def _open_classes(data_dir: Path, config: str) -> Classes:
     return {}
 
 
+NO_LIST = {"only_listed_predicates": "no file of it holds a list of predicates"}
+_NO_LENGTH = dict.fromkeys(("drop_spans_outside", "clip_spans"), "no file of it says how long a video is")
 _OF_LISTS = "clips of the split train; those of the others are in `VIPSeg/val.txt` and `VIPSeg/test.txt`"
 
 VIDEO_SETS: dict[str, DataSet] = {
@@ -93,6 +96,8 @@ VIDEO_SETS: dict[str, DataSet] = {
         published={config: {"train": 338, "val": 62} for config in ("annotations", "frames", "masks")},
         faults=FAULTS["pvsg"],
         citation=CITATIONS["pvsg"],
+        tracked={"masks": "with_masks"},
+        md5=PVSG_MD5,
         leaves_unsplit=True,
         unmet=_pvsg_unmet,
     ),
@@ -104,6 +109,7 @@ VIDEO_SETS: dict[str, DataSet] = {
         configs={config: vidor.SPLITS for config in ("annotations", "tracks")},
         read=_read_vidor,
         count=_count_vidor,
+        files_each=vidor.vidor_files,
         classes=_open_classes,
         pictures={},
         clips=("video/{file_name}", "{file_name}"),
@@ -119,6 +125,8 @@ VIDEO_SETS: dict[str, DataSet] = {
         published={config: {"train": 7_000, "val": 835} for config in ("annotations", "tracks")},
         faults=FAULTS["vidor"],
         citation=CITATIONS["vidor"],
+        unfit=NO_LIST,
+        tracked={"tracks": ""},
     ),
     "vipseg": DataSet(
         name="vipseg",
@@ -166,6 +174,7 @@ VIDEO_SETS: dict[str, DataSet] = {
         published={"720p": {"train": 2_806, "val": 343}, "raw": {"train": 2_806, "val": 343, "test": 387}},
         faults=FAULTS["vipseg"],
         citation=CITATIONS["vipseg"],
+        unfit=dict.fromkeys(FILTERS, "it has no relations"),
         asks="The archive lies on a Google Drive and is to be fetched by hand",
         options=("fps",),
         keeps_count=("fps",),
@@ -195,5 +204,9 @@ VIDEO_SETS: dict[str, DataSet] = {
         published={config: {"test": 100} for config in ("annotations", "masks")},
         faults=FAULTS["svg2_test"],
         citation=CITATIONS["svg2_test"],
+        options=("fps",),
+        keeps_count=("fps",),
+        unfit={**NO_LIST, **_NO_LENGTH},
+        tracked={"masks": "fps"},
     ),
 }

@@ -21,7 +21,7 @@ from datasets.filesystems import is_remote_filesystem
 from sgeval.data import reading
 from sgeval.errors import SgevalError, one_of, shown
 from sgeval.hub.notes import clear_notes, read_notes
-from sgeval.hub.rows import RowMaker, fingerprint, folder_of_files, resolved, tables_of
+from sgeval.hub.rows import RowMaker, fingerprint, folder_of_files, reader_of, resolved, tables_of
 from sgeval.hub.schema import features_of
 
 MissingImages = Literal["error", "null"]
@@ -127,27 +127,38 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         reading.check_files(found, config.data_dir, config.name, config.reader)
         if not dl_manager.is_streaming:
             clear_notes(self._output_dir)
-        return [
-            datasets.SplitGenerator(
-                name=split,
-                gen_kwargs={
-                    "split": split,
-                    "parts": self._parts(split, num_proc),
-                    "is_streaming": dl_manager.is_streaming,
-                },
-            )
-            for split in found.configs[config.name]
-        ]
+        splits = []
+        for split in found.configs[config.name]:
+            total = None if dl_manager.is_streaming else self._total(split, num_proc)
+            options = {
+                "split": split,
+                "parts": _parts(total, num_proc),
+                "is_streaming": dl_manager.is_streaming,
+            }
+            splits.append(datasets.SplitGenerator(name=split, gen_kwargs=options))
+            if total is not None:
+                splits[
+                    -1
+                ].split_info.num_examples = total  # where the bar ends; the host writes the number of rows there
+        return splits
 
-    def _parts(self, split: str, num_proc: int) -> list[tuple[int, int | None]]:
-        """Stretches of a split, one a process, so that rows come in file order however many there are."""
-        if num_proc == 1:
-            return [(0, None)]
+    def _download_and_prepare(self, dl_manager: Any, verification_mode: Any, **keywords: Any) -> None:
+        """As the host's, which gives the folder its name afterwards; what one split or stretch cannot know is looked at."""
+        super()._download_and_prepare(dl_manager, verification_mode, **keywords)
+        if not is_remote_filesystem(self._fs):
+            found, config = reading.data_set(self.data_set), self.config
+            ids = {split: read_notes(self._output_dir, split).ids for split in found.configs[config.name]}
+            reading.check_once(found, config.data_dir, ids, config.reader.get("filters", ()))
+
+    def _total(self, split: str, num_proc: int) -> int | None:
+        """How many records are read for a split: if that is known, and in any case where several processes share them."""
         config = self.config
-        total = reading.count(self.data_set, config.data_dir, config.name, split, **config.reader)
-        number = max(1, min(num_proc, total))
-        edges = [total * step // number for step in range(number + 1)]
-        return list(pairwise(edges))
+        if num_proc > 1:
+            reader = reader_of(config)[0]
+            return reading.count(self.data_set, config.data_dir, config.name, split, **reader)
+        if config.reader.get("filters"):
+            return None
+        return reading.known_count(reading.data_set(self.data_set), config.data_dir, config.name, split)
 
     def _generate_tables(
         self, split: str, parts: list[tuple[int, int | None]], is_streaming: bool
@@ -234,11 +245,19 @@ def count_words(name: str, config: GraphConfig, counts: Mapping[str, int]) -> st
     return words if other else ""
 
 
+def _parts(total: int | None, num_proc: int) -> list[tuple[int, int | None]]:
+    """Stretches of a split, one a process, so that rows come in file order however many there are."""
+    if num_proc == 1 or total is None:
+        return [(0, None)]
+    number = max(1, min(num_proc, total))
+    return list(pairwise(total * step // number for step in range(number + 1)))
+
+
 def check_options(name: str, config: str | None, options: Mapping[str, Any]) -> None:
     """Raise `SgevalError` for a config or an option that a data set does not have."""
     found = reading.data_set(name)
     config = reading.config_of(found, config)
-    reading.check_options(found, options.get("reader", {}))
+    reading.check_options(found, config, options.get("reader", {}), with_masks=options.get("with_masks", False))
     reading.path_of("image_dir", options.get("image_dir"))
     for flag in ("with_images", "with_masks", "with_video", "cast_class_labels"):
         if not isinstance(options.get(flag, False), bool):

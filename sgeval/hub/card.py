@@ -9,7 +9,7 @@ import yaml
 
 from sgeval import __version__
 from sgeval.data.exported import MARK, PAIRS
-from sgeval.data.filtering import filters_of
+from sgeval.data.filtering import filter_conditions
 from sgeval.data.kinds import DataSet
 from sgeval.data.reading import data_set
 from sgeval.errors import SgevalError
@@ -60,6 +60,7 @@ def facts_text(found: DataSet) -> str:
     for file in found.files:
         configs = f" (config {', '.join(file.configs)})" if file.configs else ""
         files.setdefault(f"`{file.names[0]}`{configs}: {file.what}. From {file.where}.", None)
+    sums = [f"- `{archive}`: `{digest}`" for archive, digest in found.md5.items()]
     counts = [
         f"| `{config}` | {'all splits together' if split == 'all' else f'`{split}`'} | {number:,} |"
         for config, by_split in found.published.items()
@@ -73,10 +74,11 @@ def facts_text(found: DataSet) -> str:
         *([f"{found.asks}. Nothing is downloaded by itself."] if found.asks else []),
         "\n".join(f"- {line}" for line in files),
         f"{'Pictures' if found.kind == 'image' else 'Clips and frames'}: {found.pictures_from}.",
+        *(["MD5 of the archives, as published:", "\n".join(sums)] if sums else []),
         "Files are looked for below `data_dir`, for example, the first that is there:",
         "\n".join(f"- {what}: {' or '.join(f'`{path}`' for path in paths)}" for what, paths in found.places().items()),
         f"Options of the reader: {', '.join(f'`{option}`' for option in found.options) or 'none'}. "
-        f"Filters, off by default: {', '.join(f'`{name}`' for name in filters_of(found.kind))}.",
+        f"Filters, off by default: {_filters_text(found)}.",
         "## Counts",
         "As published, in records:",
         "\n".join(["| config | split | records |", "| --- | --- | ---: |", *counts]),
@@ -86,6 +88,12 @@ def facts_text(found: DataSet) -> str:
         f"```bibtex\n{found.citation}\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _filters_text(found: DataSet) -> str:
+    """The filters that a data set can have, and what they take."""
+    each = filter_conditions(found).items()
+    return ", ".join(f"`{name}`{f' ({takes})' if takes else ''}" for name, takes in each) or "none"
 
 
 def _front(found: DataSet, configs: Mapping[str, Sequence[str]], more: Mapping[str, Any] | None = None) -> str:

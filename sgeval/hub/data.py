@@ -115,7 +115,7 @@ def make_builder(name: str, config: str | None = None, *, data_dir: Any, reader:
     data_dir = reading.path_of("data_dir", data_dir)
     data_dir = None if data_dir is None else resolved(data_dir)
     cache_dir = reading.path_of("cache_dir", options.get("cache_dir"))
-    reading.check_options(found, reader)
+    reading.check_options(found, config, reader, with_masks=options.get("with_masks", False))
     reading.check_files(found, data_dir, config, reader)
     if cache_dir is not None:
         try:

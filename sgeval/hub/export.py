@@ -122,6 +122,7 @@ def export(
         features = features_of(found.kind)
         size = _rows_of_a_group(found.kind, make)
         splits: dict[str, Size] = {}
+        every: dict[str, list[str]] = {}
         with_pairs = []
         for split in found.configs[config]:
             total = reading.known_count(found, where, config, split)
@@ -131,7 +132,7 @@ def export(
                 if num_proc > 1 and total is not None and not reader.get("filters"):
                     make_rows = partial(_stretch, making, made, split, size, features)
                     tables = _gathered(in_order(make_rows, stretches(total, size), num_proc), making, broken)
-                ids: list[str] = []
+                ids = every[split] = []
                 written = _noting(_written(tables, rows, size, f"{name} {split}", total), f"{found.kind}_id", ids)
                 pairs = vocabulary_of_tables(written, "none").rows()
             asked, nulls = making.notes.sums()
@@ -144,6 +145,8 @@ def export(
         other = count_words(name, made, {split: size.rows for split, size in splits.items()})
         if other and strict:
             raise SgevalError(other)
+
+        reading.check_once(found, where, every, reader.get("filters", ()))
         lists: Any = reading.classes(name, where, config) or {"categories": None, "predicates": None}
         _put(work / "classes.json", json.dumps(lists, ensure_ascii=False, indent=1) + "\n")
         _put(work / "README.md", card_text(name, made, splits, with_pairs))

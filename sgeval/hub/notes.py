@@ -1,5 +1,6 @@
 """What a build keeps beside its tables, to be told or looked at each time it is found again: pictures that are not as
-annotated, and the folders that files were found in, with their times of change.
+annotated, and the folders that files were found in, with their times of change; and the ids of videos, which the processes
+of a build hold against each other at its end.
 
 A folder changes when a file in it is added, moved or removed. So one look a folder says whether the paths in the rows may
 have gone stale, where one a picture would cost seconds.
@@ -22,12 +23,13 @@ SHOWN = 3
 class Notes:
     """`faults`: in words, one a picture. `folders`: when each was last changed, as it was first looked into. `asked`: how
     many files of a kind ("picture", "clip" …) rows were to have. `nulls`: the ids of the records that have null in its place,
-    by why and kind ("empty picture"), once a file."""
+    by why and kind ("empty picture"), once a file. `ids`: of the videos, in the order of the rows."""
 
     faults: list[str] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
     nulls: dict[str, list[str]] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
 
     def found(self, path: Path) -> None:
         """Note the folder of a file."""
@@ -43,6 +45,7 @@ class Notes:
     def add(self, other: "Notes") -> None:
         """Add what was noted of other records."""
         self.faults += other.faults
+        self.ids += other.ids
         for folder, then in other.folders.items():  # of several processes, the first to look
             self.folders[folder] = min(then, self.folders.get(folder, then))
         for what, number in other.asked.items():
@@ -93,10 +96,10 @@ def clear_notes(folder: str) -> None:
         path.unlink()
 
 
-def read_notes(folder: str) -> Notes:
-    """All notes of a build."""
+def read_notes(folder: str, split: str = "*") -> Notes:
+    """All notes of a build, or of one of its splits."""
     every = Notes()
-    for path in sorted(Path(folder).glob(".*.notes.json")):
+    for path in sorted(Path(folder).glob(f".{split}-*.notes.json")):
         try:
             every.add(Notes(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):

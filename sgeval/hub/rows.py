@@ -20,6 +20,7 @@ import pyarrow as pa
 import sgeval
 from sgeval.clips import check_whole
 from sgeval.data import reading
+from sgeval.data.filtering import around_tracks, filtered
 from sgeval.data.kinds import DataSet
 from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
@@ -71,12 +72,14 @@ class RowMaker:
         options = (config.with_images, config.with_masks, config.with_video, config.missing_images)
         return cls(name, place, *options, embed, broken)
 
-    def tables(self, graphs: Iterable[Graph], size: int, features: datasets.Features) -> Iterator[pa.Table]:
-        """Records as tables of `size` rows, the last one shorter. Raises `SgevalError` for a picture that is not there, is
-        empty or has no picture's header, unless those are to be null."""
-        graphs = iter(graphs)
-        while batch := list(islice(graphs, size)):
-            batch = [self.record(graph) for graph in batch]
+    def tables(
+        self, graphs: Iterable[Graph], size: int, features: datasets.Features, filters: Sequence[str] = ()
+    ) -> Iterator[pa.Table]:
+        """Records as tables of `size` rows, the last one shorter. `filters`: those that wait for tracks. Raises `SgevalError`
+        for a picture that is not there, is empty or has no picture's header, unless those are to be null."""
+        whole: Iterator[Graph] = filtered(map(self.record, graphs), filters, reading.data_set(self.name).kind)
+        while batch := list(islice(whole, size)):
+            self.notes.ids += [graph.video_id for graph in batch if isinstance(graph, VideoGraph)]
             yield to_table(batch, [self.heavy(graph) for graph in batch], features)
 
     def of_batches(self, batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
@@ -210,10 +213,17 @@ def tables_of(
     """The rows of a split, or of a stretch of it, as tables of at most `size` rows. `config` is a builder's."""
     found = reading.data_set(make.name)
     if found.columns is None or config.reader.get("filters"):
-        graphs = reading.read(make.name, config.data_dir, config.name, split, part=part, **config.reader)
-        return make.tables(graphs, size, features)
+        reader, filters = reader_of(config)
+        graphs = reading.read(make.name, config.data_dir, config.name, split, part=part, **reader)
+        return make.tables(graphs, size, features, filters)
     reading.check_files(found, config.data_dir, config.name, config.reader)
     return make.of_batches(_stretch(found.columns(Path(config.data_dir), config.name), *part), size)
+
+
+def reader_of(config: Any) -> tuple[dict[str, Any], Sequence[str]]:
+    """The options of the reader of a builder's config, and the filters that wait until masks have drawn tracks."""
+    before, after = around_tracks(config.reader.get("filters", ()), are_drawn=config.with_masks)
+    return {**config.reader, **({"filters": before} if "filters" in config.reader else {})}, after
 
 
 def _stretch(batches: Iterable[pa.RecordBatch], first: int, last: int | None) -> Iterator[pa.RecordBatch]:
@@ -259,7 +269,8 @@ def fingerprint(
     looks_at_files = (options.get("with_masks") or has_nulls) and not is_listed
     if looks_at_files and not reading.missing_files(found, folder, config):
         place = place_of(found, config, folder, options.get("image_dir"))
-        for graph in reading.read(name, folder, config, **options.get("reader", {})):
+        reader = {key: value for key, value in options.get("reader", {}).items() if key != "filters"}
+        for graph in reading.read(name, folder, config, **reader):
             masks = options.get("with_masks") or found.kind == "video"  # their names may become null
             for file in place.files(graph, images=True, masks=masks, clips=options.get("with_video", False)):
                 add(*(_stamp(file.path) if file.path is not None else ()))

@@ -15,6 +15,7 @@ from sgeval.spans import SpanEnd, merged, odd_spans, to_raw
 RELATION_FLAGS = {
     "inverted": "relations with spans that end before they start",
     "empty": "relations with spans of no length",
+    "no_spans": "relations with an empty list of spans",
     "overlapping": "relations with spans that overlap each other",
     "beyond_clip": "relations with spans that reach beyond the clip",
     "repeats": "relations whose triplet an earlier one has",
@@ -81,12 +82,14 @@ def relation_flags(relations: Sequence[Relation], *, end: SpanEnd, length: float
 
     >>> twice = [Relation(1, 2, "on", raw_spans=((0.0, 7.0),)), Relation(1, 2, "on", raw_spans=((3.0, 2.0),))]
     >>> relation_flags(twice, end="inclusive", length=6)
-    {'/relations/0/beyond_clip': [0], '/relations/1/inverted': [0], '/relations/1/repeats': 0}
+    {'/relations/0/beyond_clip': [0], '/relations/1/inverted': [0], '/relations/1/empty': [0], '/relations/1/repeats': 0}
     """
     flags: dict[str, Any] = {}
     for number, relation in enumerate(relations):
         for word, positions in odd_spans(relation.raw_spans or (), end=end, length=length).items():
             flags[f"/relations/{number}/{word}"] = positions
+        if relation.raw_spans is not None and not relation.raw_spans:
+            flags[f"/relations/{number}/no_spans"] = True
     return {**flags, **repeats(relations)}
 
 

@@ -30,6 +30,10 @@ MAX_RECORD = strict_json.MAX_LINE_BYTES
 FREE, RATIO = 2**20, 200
 """Bytes that a member of an archive may unpack to in any case, and how many times its size beyond that."""
 
+ESCAPED_COLON = rb"\u003"
+"""How an escaped colon begins, and nothing that is often met."""
+PART = 2**20
+
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _FINDER = json.JSONDecoder()
 _ENCODER = msgspec.json.Encoder()
@@ -85,20 +89,22 @@ def typed_block(text: str, decoder: "msgspec.json.Decoder[list[T]]") -> list[T] 
     >>> typed_block('[{"a": 1}]', decoder), typed_block('[{"a": 1, "a": 2}]', decoder)
     ([{'a': 1}], None)
     """
-    if "\\" in text and "\\u003" in text:
-        return None
     try:
         data = text.encode()
+        if b"\\" in data and ESCAPED_COLON in data:
+            return None
         values = decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return None
     anew = bytearray(len(data))
     _ENCODER.encode_into(values, anew)
-    return values if _colons(anew) == _colons(data) else None
+    return values if colons(np.frombuffer(anew, np.uint8)) == colons(np.frombuffer(data, np.uint8)) else None
 
 
-def _colons(data: bytes | bytearray) -> int:
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(":")))  # ten times as fast as data.count(b":")
+def colons(data: Any) -> int:
+    """How many colons stand in an array of bytes, a part at a time, since a comparison is as long as what is compared."""
+    parts = (data[start : start + PART] for start in range(0, len(data), PART))
+    return sum(int(np.count_nonzero(part == ord(":"))) for part in parts)  # ten times as fast as bytes.count
 
 
 class _Window:

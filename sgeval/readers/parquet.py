@@ -107,12 +107,14 @@ def _is_of_kind(found: Any, kind: ColumnKind) -> bool:
     if kind == "whole numbers":
         return bool(pa.types.is_integer(found))
     if kind == "texts":
-        return (pa.types.is_list(found) or pa.types.is_large_list(found)) and _is_text(found.value_type)
+        is_list = pa.types.is_list(found) or pa.types.is_large_list(found)
+        return _is_text(found.value_type) if is_list else bool(pa.types.is_null(found))
     return _is_text(found)
 
 
 def _is_text(found: Any) -> bool:
-    return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    """Whether a column holds texts; one without any value has no type of its own."""
+    return bool(pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_null(found))
 
 
 def _is_plain(found: Any) -> bool:

@@ -257,7 +257,8 @@ def _splits(place: Place, whole: Any) -> dict[str, tuple[str, str]]:
                 if split not in SPLITS:
                     raise at.fault(f"splits among {quoted(SPLITS)}", split, f" of video {shown(video_id)}")
                 if here.checked(video_id, "a text", str) in found:
-                    raise here.fault("each video in one split", video_id, f", which is in {found[video_id]} too")
+                    first = "split {1} of {0}".format(*found[video_id])
+                    raise here.fault("each video in one split", video_id, f", which is in the {first} too")
                 found[video_id] = (source, split)
     return found
 

@@ -79,7 +79,8 @@ def with_masks(graph: VideoGraph, masks: MaskRows) -> VideoGraph:
     height, width = (whole_number(place, row, name, 1, MAX_PIXELS) for name in ("mask_height", "mask_width"))
     if height * width > MAX_PIXELS:
         raise place.fault(f"masks of at most {MAX_PIXELS:,} pixels", [width, height])
-    codes = place.get(row, "counts", "a list of texts", list)
+    is_empty = row["counts"] is None and not n_objects * n_frames
+    codes = [] if is_empty else place.get(row, "counts", "a list of texts", list)
     if len(codes) != n_objects * n_frames:
         expected = f"{n_objects * n_frames:,} codes ({n_frames:,} frames of {n_objects:,} objects)"
         raise place.at(".counts").fault(expected, len(codes))

@@ -10,12 +10,14 @@ in frame f; all zeros where it is not to be seen.
 The record. Ids are N, which need not be 0, 1, 2; labels are left as they are ("_", "/", "(uncertain)"). `attribute_types` are
 those of `attributes_typed` where each entry says one for the attribute of its place. Config `masks` joins the masks by
 `video_id`: `width` and `height` are theirs, and `track` has a box and a code for each frame that shows the object. Masks may
-end before the video, so they tell no `num_frames`. In `extra`: `/masks/num_frames` and `/masks/num_objects`, what else the
-files say by JSON pointer, and the flags of `sgeval.readers.flags`, `no_mask` among them: an object without a column of masks.
+end before the video, so they tell no `num_frames`; `fps` is null unless the option of this name says it. `extra` has
+`/masks/num_frames` and `/masks/num_objects`, what else the files say by JSON pointer, and flags of `sgeval.readers.flags`,
+`no_mask` among them: an object without a column of masks.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -26,7 +28,7 @@ from sgeval.readers.flags import relation_flags
 from sgeval.readers.parquet import Columns, row_counts, rows
 from sgeval.readers.place import LARGEST, Place, is_kind, is_number, pointer_step
 from sgeval.readers.svg2_masks import MaskRows, with_masks
-from sgeval.readers.video_form import Once, records_of, video_id_of
+from sgeval.readers.video_form import Once, rate_option, records_of, video_id_of
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -48,17 +50,19 @@ def read_svg2_test(
     split: str | None = None,
     *,
     config: Svg2Config = "annotations",
+    fps: float | Mapping[str, float] | None = None,
     part: tuple[int, int | None] | None = None,
     faults: list[str] | None = None,
 ) -> Iterator[VideoGraph]:
     """The videos of a folder that holds `data/SVG2_test/` (and `masks/SVG2_test/` for the config `masks`): 100 as published.
 
-    They come by the names of parts and files, then in the order of rows. `part` reads a stretch of them only. One row of
-    masks is in memory at a time, and more of them only while a file gives them in another order than the annotations.
-    `faults`: see `video_form.records_of`.
+    They come by the names of parts and files, then in the order of rows. `fps`: frames a second of masks and clips, which no
+    file says; a number for all, or by part, as `{"vipseg": 6}`: the frames of VIPSeg are played at 6. `part` reads a stretch
+    of the videos only. One row of masks is in memory at a time, and more of them only while a file gives them in another
+    order than the annotations. `faults`: see `video_form.records_of`.
 
-    Raises `SgevalError`: at once for an unknown config or split and where there is no file; while reading, for what is not in
-    the form, with file, row, video, what was expected and what stands there.
+    Raises `SgevalError`: at once for an unknown config, split or rate and where there is no file; while reading, for what is
+    not in the form, with file, row, video, what was expected and what stands there.
 
     >>> read_svg2_test(".", "train")
     Traceback (most recent call last):
@@ -68,7 +72,17 @@ def read_svg2_test(
     one_of("config", config, get_args(Svg2Config))
     files = _files(Path(data_dir), split, DATA)
     masks = _files(Path(data_dir), split, MASKS) if config == "masks" else []
-    return _read(files, masks, config, faults, *(part or (0, None)))
+    return _read(files, masks, config, _rates(fps, files), faults, *(part or (0, None)))
+
+
+def _rates(fps: Any, files: list[Path]) -> dict[str, float | None]:
+    """The rate of each part, as the option gives it. Raises `SgevalError` for one that is none, or of no part."""
+    parts = list(dict.fromkeys(path.parent.name for path in files))
+    if not isinstance(fps, Mapping):
+        return dict.fromkeys(parts, rate_option(fps))
+    for part in fps:
+        one_of("part in fps", part, parts)
+    return {part: rate_option(fps.get(part)) for part in parts}
 
 
 def count_svg2_test(data_dir: str | Path, split: str | None = None) -> int:
@@ -88,7 +102,13 @@ def _files(data_dir: Path, split: str | None, pattern: str) -> list[Path]:
 
 
 def _read(
-    files: list[Path], masks: list[Path], config: str, faults: list[str] | None, first: int, last: int | None
+    files: list[Path],
+    masks: list[Path],
+    config: str,
+    rates: Mapping[str, float | None],
+    faults: list[str] | None,
+    first: int,
+    last: int | None,
 ) -> Iterator[VideoGraph]:
     videos = Once()
     of_part = {
@@ -103,7 +123,8 @@ def _read(
 
     def make(found: tuple[Path, int, Mapping[str, Any]]) -> VideoGraph:
         path, _, row = found
-        graph = _graph(once(*found), path.parent.name, row)
+        part = path.parent.name
+        graph = replace(_graph(once(*found), part, row), fps=rates[part])
         return with_masks(graph, of_part[path.parent.name]) if config == "masks" else graph
 
     for found in islice(numbered, first):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, shown
 from sgeval.readers.filters import with_parts
 from sgeval.readers.flags import RELATION_FLAGS, absent_flags, flag_words, relation_flags
 from sgeval.records import CAMERA, Relation, VideoGraph, label
@@ -68,9 +68,11 @@ def merge_instances(graph: VideoGraph) -> VideoGraph:
 
 def visible_only(graph: VideoGraph) -> VideoGraph:
     """The record with spans cut to the frames in which both ends have a point in their track. Spans come out as runs of whole
-    frames; the camera is always there. Raises `SgevalError` for a record without tracks or without `fps`."""
-    if graph.fps is None or any(item.track is None for item in graph.objects):
-        raise SgevalError(f"visible_only: {label(graph)}: expected fps and a track for each object, got none")
+    frames; the camera is always there. Raises `SgevalError` for a record without `fps`, or with an object without a track."""
+    if graph.fps is None:
+        raise SgevalError(f"visible_only: {label(graph)}: expected fps, got none")
+    if bare := [item.id for item in graph.objects if item.track is None]:
+        raise SgevalError(f"visible_only: {label(graph)}: expected a track for each object, got none of {shown(bare)}")
     seen = {item.id: {point.frame for point in item.track or ()} for item in graph.objects}
     out = []
     for relation in graph.relations:
@@ -79,8 +81,8 @@ def visible_only(graph: VideoGraph) -> VideoGraph:
             out.append(tuple(relation.spans or ()))
             continue
         frames = sorted(set.intersection(*there))
-        shown = merged((frame / graph.fps, (frame + 1) / graph.fps) for frame in frames)
-        out.append(tuple(_common(merged(relation.spans or ()), shown)))
+        in_sight = merged((frame / graph.fps, (frame + 1) / graph.fps) for frame in frames)
+        out.append(tuple(_common(merged(relation.spans or ()), in_sight)))
     return _with_spans(graph, out)
 
 

@@ -3,19 +3,21 @@
 One JSON object: `videos` (video_id, `images` of id, width, height, file_name), `annotations` (video_id, `annotations` of
 image_id, file_name and `segments_info`: id, category_id, iscrowd, area) and `categories`. Videos and annotations, images and
 their segments are joined by id, never by position; a mask has the name of its frame, and frames ascend by their numbers. A
-file holds some 100 MB: entries are parsed one video at a time.
+file holds some 100 MB: its bytes are kept as they are, and entries are parsed one video at a time.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Raw, Struct
 
 from sgeval import strict_json
 from sgeval.errors import SgevalError, one_line, shown
-from sgeval.readers.json_records import typed_block
+from sgeval.readers.json_records import ESCAPED_COLON, colons
 from sgeval.readers.place import Place
 from sgeval.readers.video_form import Once
 from sgeval.readers.vipseg_form import (
@@ -46,8 +48,11 @@ KNOWN = {
 }
 
 
+KEYS = ("videos", "annotations", "categories")
+
+
 class Whole(Struct, gc=False, forbid_unknown_fields=True):
-    """A file, its entries left as text."""
+    """A file, its entries left as bytes."""
 
     videos: list[Raw]
     annotations: list[Raw]
@@ -60,7 +65,7 @@ class Named(Struct, gc=False):
     video_id: str
 
 
-WHOLE, NAMED = msgspec.json.Decoder(list[Whole]), msgspec.json.Decoder(Named)
+WHOLE, NAMED = msgspec.json.Decoder(Whole), msgspec.json.Decoder(Named)
 
 
 def video_files(data_dir: Path) -> list["VideoFile"]:
@@ -70,7 +75,7 @@ def video_files(data_dir: Path) -> list["VideoFile"]:
     by_split = [(folder / f"{STEM}_{split}.json", split) for folder in folders for split in SPLITS]
     whole = [(folder / f"{STEM}.json", None) for folder in folders]
     for tried in (by_split, whole):
-        found = [VideoFile(path, split) for path, split in tried if path.is_file()]
+        found = [_opened(path, split) for path, split in tried if path.is_file()]
         if found:
             videos = Once()
             for file in found:
@@ -83,18 +88,30 @@ def video_files(data_dir: Path) -> list["VideoFile"]:
     raise SgevalError(f"data_dir: expected a folder that holds {expected}, got {one_line(str(data_dir))}")
 
 
+def _opened(path: Path, split: str | None) -> "VideoFile":
+    """The file, parsed once as long as it stays what it is. A process that is asked for stretch after stretch of it would
+    else open it each time; those that are forked later have it from the first."""
+    status = path.stat()
+    return _kept(path, split, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+@lru_cache(maxsize=len(SPLITS))
+def _kept(path: Path, split: str | None, stamp: tuple[int, int, int]) -> "VideoFile":
+    return VideoFile(path, split)
+
+
 def videos_of(data_dir: Path, split: str | None) -> list[tuple["VideoFile", int]]:
     """File and position of each video of a split; of none, of all. Raises `SgevalError` as `video_files`, and for a split of
-    a file of all without a list of its clips."""
+    a file of all without any list of clips; with the other split's list alone it is empty, as in `vipseg_raw`."""
     out = []
     for file in video_files(data_dir):
         listed = None
         if split is not None and file.split is None:
-            found = clip_list(data_dir, split)
-            if found is None:
+            lists = {name: found for name in SPLITS if (found := clip_list(data_dir, name)) is not None}
+            if not lists:
                 expected = f"{STEM}_{split}.json beside it, or a list of clips {split}.txt"
                 raise file.place.fault(f"{expected}, to tell the split {split}")
-            listed = {*found[1]}
+            listed = {*lists[split][1]} if split in lists else set()
         if split in (None, file.split) or listed is not None:
             names = enumerate(file.video_ids)
             out += [(file, index) for index, name in names if listed is None or name in listed]
@@ -114,15 +131,12 @@ class VideoFile:
 
     def __init__(self, path: Path, split: str | None) -> None:
         self.place, self.split = Place(path), split
-        text = strict_json.read_text(path)
-        typed = typed_block(f"[{text}]", WHOLE)
-        whole: Any = strict_json.parse(text, str(path)) if typed is None else None
+        data = strict_json.read_bytes(path)
+        typed = _typed(data)
+        whole: Any = strict_json.parse(data.decode(), str(path)) if typed is None else None
         if whole is not None and not isinstance(whole, dict):
             raise self.place.fault("an object with videos, annotations and categories", whole)
-        lists = {
-            key: getattr(typed[0], key) if typed else self.place.get(whole, key, "a list", list)
-            for key in ("videos", "annotations", "categories")
-        }
+        lists = {key: getattr(typed, key) if typed else self.place.get(whole, key, "a list", list) for key in KEYS}
         at = self.place.at(".categories")
         self.categories = Categories.of(at, _value(at, lists["categories"]))
         self.videos, annotations = lists["videos"], lists["annotations"]
@@ -234,6 +248,20 @@ class VideoFile:
                 segment.crowd.append(flag_or_none(place, row, "iscrowd"))
                 segment.areas.append(_area(place, row))
         return found
+
+
+def _typed(data: bytes) -> Whole | None:
+    """The file with its entries left as they stand in its bytes, when it has the three keys, each once; else nothing. The
+    reasoning is that of `json_records.typed_block`: each key has a colon, and the other colons are all in the entries."""
+    if ESCAPED_COLON in data:
+        return None
+    try:
+        whole = WHOLE.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    entries = (*whole.videos, *whole.annotations, whole.categories)
+    inside = sum(colons(np.frombuffer(entry, np.uint8)) for entry in entries)
+    return whole if colons(np.frombuffer(data, np.uint8)) == inside + len(KEYS) else None
 
 
 def _area(place: Place, row: Mapping[str, Any]) -> int | None:
