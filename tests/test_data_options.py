@@ -304,7 +304,7 @@ class TestWords:
             (
                 "psg",
                 ["--with-masks"],
-                "config full, annotations and pictures and masks; other configs: --config competition",
+                "config full, annotations and pictures and masks; other configs: --config competition, --config sgg_benchmark",
             ),
             (
                 "svg2_test",

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers import hdf5
 from sgeval.readers.image_data import Picture, read_pictures
-from sgeval.readers.place import Place, quoted
+from sgeval.readers.place import Place
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 if TYPE_CHECKING:
@@ -94,14 +94,12 @@ def read_vg150(
     >>> read_vg150(".", "validation")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: split: expected one of "train", "val", "test", or none, got "validation"
+    sgeval.errors.SgevalError: split: expected one of train, val, test, got "validation"
     """
-    if config not in CONFIGS:
-        raise SgevalError(f"config: expected one of {quoted(CONFIGS)}, got {shown(config)}")
-    if split is not None and split not in SPLITS:
-        raise SgevalError(f"split: expected one of {quoted(SPLITS)}, or none, got {shown(split)}")
-    if val_rule not in VAL_RULES:
-        raise SgevalError(f"val_rule: expected one of {quoted(VAL_RULES)}, got {shown(val_rule)}")
+    one_of("config", config, CONFIGS)
+    if split is not None:
+        one_of("split", split, SPLITS)
+    one_of("val_rule", val_rule, VAL_RULES)
     if type(n_val) is not int or n_val < 0:
         raise SgevalError(f"n_val: expected a number of pictures, got {shown(n_val)}")
     return _graphs(_find(Path(data_dir)), split, config, val_rule, n_val)
