@@ -17,6 +17,7 @@ from sgeval.readers.fgov import read_fgov
 from sgeval.readers.psg import psg_classes, read_psg
 from sgeval.readers.ssg import read_ssg, ssg_classes
 from sgeval.readers.vg150 import read_vg150, vg150_classes
+from sgeval.readers.vg150_counts import strange_numbers
 from sgeval.readers.visual_genome import VisualGenomeConfig, read_visual_genome
 from sgeval.records import SceneGraph
 
@@ -180,6 +181,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["vg150"],
         asks="The h5 file lies on a OneDrive and is to be fetched by hand",
         options=("val_rule", "n_val"),
+        strange=strange_numbers,
         vg_id=lambda graph: graph.image_id,
         coco_id=lambda graph: graph.extra.get("coco_id"),
     ),
