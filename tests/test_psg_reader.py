@@ -402,7 +402,7 @@ def test_unknown_names_are_said_at_once():
     with pytest.raises(SgevalError, match='config: expected one of full, competition, sgg_benchmark, got "tiny"'):
         read_psg(DATA, config="tiny")  # type: ignore[arg-type]
     with pytest.raises(
-        SgevalError, match='config: expected one of full, competition, sgg_benchmark, got "ful".*"full"'
+        SgevalError, match=r'config: expected one of full, competition, sgg_benchmark, got "ful".*"full"'
     ):
         psg_classes(DATA, config="ful")  # type: ignore[arg-type]
     with pytest.raises(SgevalError, match=r'split: expected one of train, test \(of the config full\), got "val"'):

@@ -85,8 +85,8 @@ CORRUPTED = f"{', '.join(vg150.CORRUPTED[:-1])} and {vg150.CORRUPTED[-1]}"
 
 FAULTS = {
     "psg": (
-        '"val" has two meanings: the 1,000 val pictures of the competition are a part of the full set\'s test pictures; those '
-        "of SGG-Benchmark (config `sgg_benchmark`) are the first 1,000 of its train pictures.",
+        '"val" has two meanings: the 1,000 val pictures of the competition are a part of the full set\'s test pictures; '
+        "those of SGG-Benchmark (config `sgg_benchmark`) are the first 1,000 of its train pictures.",
         "Relations of the competition's test pictures were emptied by the publisher.",
         "9 of the 2,186 test pictures have no relation; papers report on 2,177.",
         "Repeated triplets and several predicates on one pair are normal.",

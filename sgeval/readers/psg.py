@@ -68,8 +68,8 @@ def read_psg(data_dir: str | Path, split: str | None = None, *, config: PsgConfi
     `psg_train_val.json` outside and inside its `test_image_ids`, so val is a part of the full config's test split.
     "test" (1,177) is what `psg_val_test.json` holds beyond the other file; its relations were emptied by the publisher.
 
-    `config="sgg_benchmark"` is how SGG-Benchmark and its copy on the Hub divide `psg.json`: "test" as in the full config, "val"
-    the first 1,000 records of its train split, in file order, "train" the rest (45,564). With `filter_empty_rels`, its
+    `config="sgg_benchmark"` is how SGG-Benchmark and its copy on the Hub divide `psg.json`: "test" as in the full config,
+    "val" the first 1,000 records of its train split, in file order, "train" the rest (45,564). With `filter_empty_rels`, its
     default, that code leaves out records without relations before it counts, so its val may reach further.
 
     `split=None` gives all records; of the competition, the first file whole and then "test". Boxes come out as
