@@ -168,6 +168,27 @@ class TestOtherSize:
             load("psg", data_dir=psg)
 
 
+def test_pictures_that_the_map_of_objects365_lacks(load, tmp_path):
+    """They are missing like any others: an error, or null; and `data info` counts them, as it does objects that repeat."""
+    folder = make_folder("fgov", tmp_path / "fgov")
+    (folder / "image_id_to_filepath.json").write_text('{"636013": "val/patch13/objects365_v1_00636013.jpg"}')
+    file = folder / "obj365_llava_OV.json"
+    whole = json.loads(file.read_text())
+    whole[1]["objects"] *= 2
+    file.write_text(json.dumps(whole))
+    with pytest.raises(SgevalError, match=r'image "900001": expected the picture "900001.jpg" at .*, got none'):
+        load("fgov", "o365", data_dir=folder)
+    rows = load("fgov", "o365", data_dir=folder, missing_images="null")
+    assert rows["train"][0]["image"] is None and rows["train"][0]["file_name"] is None
+    assert rows["val"][0]["image"].size == (64, 48)
+    found = inspect("fgov", folder, config="o365")
+    assert found.missing_pictures == [("900001", "900001.jpg")]
+    assert [(odd.what, odd.count, odd.ids) for odd in found.oddities] == [
+        ("pictures that the map of paths does not have", 1, ["900001"]),
+        ("objects with the id of an earlier one of their picture", 1, ["636013"]),
+    ]
+
+
 class TestStale:
     def test_a_picture_that_is_gone(self, psg, load, tmp_path):
         load("psg", data_dir=psg)

@@ -1,8 +1,8 @@
 """FC70, labels moved by one: the numbers of the h5 against the counts of the published dictionary.
 
 There the commonest class is "man" (78) with 54,659 of 1,174,615, the commonest predicates are "on" (31) with 712,409, "has"
-(20), "in" (22) and "of" (30), of 2,046,006. "of" is the neighbour of "on": moved down by one, the commonest predicate is still
-a common one.
+(20), "in" (22) and "of" (30), of 2,046,006. "of" is the neighbour of "on": moved down by one, the commonest predicate is
+still a common one.
 """
 
 import json

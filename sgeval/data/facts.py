@@ -129,6 +129,7 @@ FAULTS = {
         "Exact repeats and several predicates on one pair are expected.",
         "Sizes of pictures are not in the file; width and height are null.",
         "relationship_id need not be unique; object_id counts on through the file.",
+        "Some copies of image_id_to_filepath.json lack pictures; those have no `file_name`; `sgeval data info` counts them.",
         'Some names of Objects365 end in a blank ("Table Tennis ").',
         "`train` and `val` are the splits of COCO or Objects365 that a picture comes from; the set has none of its own.",
     ),

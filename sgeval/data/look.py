@@ -12,7 +12,7 @@ from sgeval.data.tracks import look_into_masks
 from sgeval.errors import BadImage, SgevalError, one_line
 from sgeval.images import image_size
 from sgeval.progress import bar
-from sgeval.readers.flags import first_frame, flag_words
+from sgeval.readers.flags import first_frame, flag_words, picture_flag_words
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 
 
@@ -50,6 +50,9 @@ def look(
         _look_for_files(out, place, graph, *asked, with_bar=part is None)
         if isinstance(graph, VideoGraph):
             _note_oddities(out, graph, is_closed)
+            continue
+        for words in filter(None, map(picture_flag_words, graph.extra)):
+            out.note(words, graph.key)
     return out
 
 

@@ -60,7 +60,8 @@ def _strange(numbers: "np.ndarray[Any, Any]", names: tuple[str, ...], counts: li
     fits = {step: float(np.minimum(wanted, shares[1 + step : 1 + step + len(names)]).sum()) for step in (0, 1, -1)}
     best = max(fits, key=lambda step: fits[step])
     name = names[commonest - 1] if 1 <= commonest <= len(names) else None
-    told = f"{shown(names[order[0]])} ({order[0] + 1}) before all, got {commonest} ({shown(name)}), {most:,} of {len(numbers):,}"
+    got = f"{commonest} ({shown(name)}), {most:,} of {len(numbers):,}"
+    told = f"{shown(names[order[0]])} ({order[0] + 1}) before all, got {got}"
     if fits[best] > fits[0] + PLAINLY:
         yield f"{told}; moved by one? {fits[0]:.0%} fit as they are, {fits[best]:.0%} {'less' if best > 0 else 'plus'} 1"
     elif name not in {names[position] for position in order[:COMMON]}:

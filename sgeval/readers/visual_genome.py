@@ -129,7 +129,7 @@ def _by_id(pictures: Iterable[Picture]) -> dict[str, Picture]:
         if first.setdefault(picture.image_id, picture) is not picture:
             sides = {"width": picture.width, "height": picture.height}
             given = {key: side for key, side in sides.items() if side is not None}
-            later.setdefault(picture.image_id, []).append(given | picture.extra)
+            later.setdefault(picture.image_id, []).append({**given, **picture.extra})
     for image_id, entries in later.items():
         picture = first[image_id]
         first[image_id] = picture._replace(extra={**picture.extra, "/in_image_data/repeats": entries})

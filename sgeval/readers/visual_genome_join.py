@@ -101,8 +101,8 @@ class Joined:
             if position is not None:
                 own = self.objects[position].merged_object_ids or ()
                 known = {*own}
-                if more := tuple(number for number in merged if number not in known):
-                    self.objects[position] = replace(self.objects[position], merged_object_ids=own + more)
+                if others := tuple(number for number in merged if number not in known):
+                    self.objects[position] = replace(self.objects[position], merged_object_ids=own + others)
         for position, more in self.attributes.items():
             item = self.objects[position]
             self.objects[position] = replace(item, attributes=(item.attributes or ()) + tuple(more))
