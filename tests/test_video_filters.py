@@ -82,7 +82,7 @@ def test_visible_only():
 
 
 def test_absent_frames_without_tracks():
-    """FC49, in VidOR's config `annotations`: what nobody can count again stays where spans stay, and goes where they change."""
+    """FC49, in VidOR's `annotations`: what nobody can count again stays where spans stay, and goes where they change."""
     (one, *_) = records("vidor", FILES / "vidor", "annotations")
     assert one.extra["/relations/0/absent_frames"] == 2
     assert video_filters.clip_spans(one) == video_filters.drop_odd_spans(one) == one
