@@ -1,6 +1,7 @@
 """What was built is found again while nothing has changed, and built anew once a source, an option, a mask or code has.
 
-Pictures that change are in `test_data_pictures`."""
+Pictures that change are in `test_data_pictures`.
+"""
 
 import json
 import shutil
