@@ -202,7 +202,7 @@ FILES = {
 }
 
 
-# --- zips, beside those of `archive_kit.ZIPS`
+# --- zips, beside those of `archive_attacks_kit.ZIPS`
 
 
 def _of(*members: tuple[str, bytes]) -> Callable[[Path], Path]:

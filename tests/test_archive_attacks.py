@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from archive_kit import ATTACKS, Attack, empty_members, tree, zip_of
+from archive_attacks_kit import ATTACKS, Attack, empty_members
+from archive_kit import tree, zip_of
 
 from sgeval.archives import Limits, unpack
 from sgeval.errors import SgevalError

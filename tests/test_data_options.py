@@ -299,12 +299,13 @@ class TestWords:
                 "psg",
                 ["--no-with-images"],
                 "config full, annotations; without pictures (--with-images) and masks (--with-masks); other configs: "
-                "--config competition",
+                "--config competition, --config sgg_benchmark",
             ),
             (
                 "psg",
                 ["--with-masks"],
-                "config full, annotations and pictures and masks; other configs: --config competition",
+                "config full, annotations and pictures and masks; other configs: --config competition, "
+                "--config sgg_benchmark",
             ),
             (
                 "svg2_test",

@@ -18,6 +18,7 @@ from sgeval.cli.app import app
 from sgeval.data.inspect import inspect
 from sgeval.errors import SgevalError
 from sgeval.hub.export import export
+from sgeval.hub.notes import Notes, read_notes
 from sgeval.images import ORIENTATION, turned_back
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*published number of records")
@@ -55,6 +56,22 @@ def turned(path, size, orientation=6, form="JPEG", order="II"):
     Image.fromarray(pixels).save(path, form, exif=exif.tobytes(), quality=95)
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB"))
+
+
+def written_over(path, size, colour, orientation=None):
+    """A picture of one colour, written into the file that is there."""
+    exif = Image.Exif()
+    if orientation is not None:
+        exif[ORIENTATION] = orientation
+    with path.open("r+b") as file:
+        file.truncate()
+        Image.new("RGB", size, colour).save(file, "JPEG", exif=exif.tobytes())
+
+
+def near(image, colour):
+    """Whether a picture is of a colour, as far as a JPEG keeps it."""
+    wanted = {"red": (255, 0, 0), "blue": (0, 0, 255)}[colour]
+    return np.allclose(np.asarray(image.convert("RGB")).mean((0, 1)), wanted, atol=3)
 
 
 class TestTurned:
@@ -153,6 +170,27 @@ class TestOtherSize:
             load("psg", data_dir=psg)
 
 
+def test_pictures_that_the_map_of_objects365_lacks(load, tmp_path):
+    """They are missing like any others: an error, or null; and `data info` counts them, as it does objects that repeat."""
+    folder = make_folder("fgov", tmp_path / "fgov")
+    (folder / "image_id_to_filepath.json").write_text('{"636013": "val/patch13/objects365_v1_00636013.jpg"}')
+    file = folder / "obj365_llava_OV.json"
+    whole = json.loads(file.read_text())
+    whole[1]["objects"] *= 2
+    file.write_text(json.dumps(whole))
+    with pytest.raises(SgevalError, match=r'image "900001": expected the picture "900001.jpg" at .*, got none'):
+        load("fgov", "o365", data_dir=folder)
+    rows = load("fgov", "o365", data_dir=folder, missing_images="null")
+    assert rows["train"][0]["image"] is None and rows["train"][0]["file_name"] is None
+    assert rows["val"][0]["image"].size == (64, 48)
+    found = inspect("fgov", folder, config="o365")
+    assert found.missing_pictures == [("900001", "900001.jpg")]
+    assert [(odd.what, odd.count, odd.ids) for odd in found.oddities] == [
+        ("pictures that the map of paths does not have", 1, ["900001"]),
+        ("objects with the id of an earlier one of their picture", 1, ["636013"]),
+    ]
+
+
 class TestStale:
     def test_a_picture_that_is_gone(self, psg, load, tmp_path):
         load("psg", data_dir=psg)
@@ -164,6 +202,43 @@ class TestStale:
             export("psg", tmp_path / "out", data_dir=psg)
         (tmp_path / "gone.jpg").rename(psg / "coco" / SECOND)
         assert load("psg", data_dir=psg)["train"][1]["image"].size == (64, 48)
+
+    def test_a_turned_picture_that_is_written_over(self, psg, load):
+        """Its bytes lie in the row, and writing in place does not change the folder."""
+        for colour in ("red", "blue"):
+            written_over(psg / "coco" / SECOND, (64, 48), colour, orientation=6)
+            image = load("psg", data_dir=psg, split="train")[1]["image"]
+            assert image.size == (64, 48) and near(image, colour)
+
+    def test_a_picture_that_is_written_over_by_a_turned_one(self, psg, load):
+        """And back: each time the pixels as stored, 64 x 48, are what is annotated."""
+        for colour, orientation in (("red", None), ("blue", 6), ("red", None)):
+            written_over(psg / "coco" / SECOND, (64, 48), colour, orientation)
+            image = load("psg", data_dir=psg, split="train")[1]["image"]
+            assert image.size == (64, 48) and near(image, colour)
+
+    def test_a_picture_that_changed_between_two_processes(self, tmp_path):
+        """Two stretches saw it in two ways: whatever it is now, the rows of one are stale."""
+        path = tmp_path / "1.jpg"
+        for first, content in enumerate((b"a", b"ab")):
+            path.write_bytes(content)
+            notes = Notes()
+            notes.opening(path)
+            notes.write(str(tmp_path), "train", first)
+            assert read_notes(str(tmp_path)).is_stale is bool(first)
+
+    def test_a_map_beside_files_of_elsewhere(self, load, tmp_path):
+        """`data_files` outside `data_dir`: the map that belongs to them lies beside them."""
+        folder, outside = make_folder("fgov", tmp_path / "fgov"), tmp_path / "outside"
+        outside.mkdir()
+        for name in ("obj365_llava_OV.json", "image_id_to_filepath.json"):
+            (folder / name).rename(outside / name)
+        options = {"data_dir": folder, "data_files": [str(outside / "obj365_llava_OV.json")], "split": "train"}
+        assert load("fgov", "o365", with_images=False, **options)["file_name"] == [
+            "train/patch16/objects365_v2_00900001.jpg"
+        ]
+        (outside / "image_id_to_filepath.json").write_text('{"900001": "train/1.jpg", "636013": "val/2.jpg"}')
+        assert load("fgov", "o365", with_images=False, **options)["file_name"] == ["train/1.jpg"]
 
     def test_a_folder_that_moved(self, psg, load):
         """From coco/train2017 to images/train2017, where it is looked for too."""

@@ -7,18 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import put_at
+from fgov_kit import COCO, DATA, MAP, O365, REAL, copy
 
 from sgeval.errors import SgevalError
 from sgeval.images import image_sources
-from sgeval.readers.fgov import o365_classes, read_fgov, rlipv2_counts
+from sgeval.readers.fgov import o365_classes, read_fgov
 from sgeval.records import Object, Relation, SceneGraph, to_dict
 from sgeval.validation import parse_graphs
-
-DATA = Path(__file__).parent / "data" / "formats"
-REAL = Path(__file__).parent / "data" / "fgov" / "real"
-COCO, O365, MAP = "data_COCO_llava_OV.json", "obj365_llava_OV.json", "image_id_to_filepath.json"
-VOCABULARY = "RLIPv2_train2017_threshold20_Tagger2_Noi24_20e_keep_names_freq.json"
 
 
 def item(number: int, name: str, *box: float) -> Object:
@@ -79,14 +74,6 @@ OBJECTS365 = [
 ]
 
 
-def copy(folder: Path, change: Callable[[Any], Any], name: str = COCO) -> Path:
-    """The folder with a changed copy of one file, and with the map."""
-    whole = json.loads((DATA / name).read_text())
-    (folder / name).write_text(json.dumps(change(whole) or whole))
-    shutil.copy(DATA / MAP, folder)
-    return folder
-
-
 def test_both_configs_exactly():
     assert list(read_fgov(DATA)) == [FIRST, MIDDLE, LAST]
     assert list(read_fgov(DATA, config="o365")) == OBJECTS365
@@ -145,6 +132,30 @@ def test_ids_that_repeat_and_ids_that_are_text(tmp_path: Path):
     assert [graph.image_id for graph in graphs] == ["1001", "1001", "1003"]
     assert {graph.file_name for graph in graphs[:2]} == {"train2017/000000001001.jpg"}
     assert graphs[2].relations == (Relation(6, 5, "resting against"),)
+
+
+def test_a_second_object_with_an_id_stays_and_relations_mean_the_first(tmp_path: Path):
+    def change(whole: Any) -> None:
+        whole[0]["objects"].append({**whole[0]["objects"][2], "object_id": 2})
+
+    graph = next(read_fgov(copy(tmp_path, change)))
+    assert graph.objects == (*FIRST.objects, item(2, "person", 40.0, 8.0, 12.0, 40.0))
+    assert graph.relations == FIRST.relations
+    assert graph.extra == {**FIRST.extra, "/objects/3/repeats": "objects[1]"}
+
+
+def test_a_picture_without_a_path_stays(tmp_path: Path):
+    """Maps lack pictures. A name that the record itself gives is kept, if it is one."""
+
+    def change(whole: Any) -> None:
+        whole[0] |= {"image_id": 7}
+        whole[1] |= {"image_id": 8, "file_name": "mine.jpg"}
+
+    first, second = read_fgov(copy(tmp_path, change, O365), config="o365")
+    flag = {"/file_name/not_in_map": MAP}
+    assert (first.file_name, first.extra) == (None, {**OBJECTS365[0].extra, **flag})
+    assert (first.objects, first.relations) == (OBJECTS365[0].objects, OBJECTS365[0].relations)
+    assert (second.file_name, second.extra) == ("mine.jpg", {**OBJECTS365[1].extra, **flag})
 
 
 def test_a_relation_of_an_object_with_itself_and_boxes_outside_stay(tmp_path: Path):
@@ -240,139 +251,7 @@ def test_the_map_beside_a_file_comes_first(tmp_path: Path):
     assert list(read_fgov(tmp_path, config="o365", data_files=f"lists/{O365}")) == OBJECTS365
 
 
-# --- vocabularies, whole and real
-
-
-def test_the_classes_of_objects365():
-    names = o365_classes(REAL / "o365_categories.json")
-    # 365 names, ids from 1: {"name": "Person", "id": 1}, {"name": "Cup", "id": 11}, {"name": "Cigar/Cigarette ", "id": 197},
-    # {"name": "Formula 1 ", "id": 309}, {"name": "Table Tennis ", "id": 365}; only those three end in a blank.
-    assert len(names) == len(set(names)) == 365
-    assert (names[0], names[10]) == ("Person", "Cup")
-    blank = {at: name for at, name in enumerate(names) if name != name.strip()}
-    assert blank == {196: "Cigar/Cigarette ", 308: "Formula 1 ", 364: "Table Tennis "}
-
-
-def test_the_counts_of_rlipv2():
-    counts = rlipv2_counts(REAL / VOCABULARY)
-    assert (len(counts.predicates), len(counts.objects)) == (1141, 80)
-    assert list(counts.predicates.items())[:3] == [("near", 445342), ("next to", 277600), ("on", 192965)]
-    assert list(counts.predicates.items())[-1] == ("affixed to", 1)
-    assert list(counts.objects.items())[::79] == [("person", 257252), ("hair drier", 198)]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({}, "expected a list of classes {name, id}, got {}"),
-        ([{"name": "Person", "id": 0}], "[0].id: expected 1, as ids count from 1, got 0"),
-        ([{"name": "Person", "id": "1"}], '[0].id: expected a whole number, got "1"'),
-        ([{"id": 1}], "[0].name: expected a text, got nothing"),
-        (["Person"], '[0]: expected an object, got "Person"'),
-    ],
-)
-def test_faults_of_the_classes(tmp_path: Path, content: Any, message: str):
-    path = tmp_path / "classes.json"
-    path.write_text(json.dumps(content))
-    with pytest.raises(SgevalError) as caught:
-        o365_classes(path)
-    assert str(caught.value) == f"{path}: {message}"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"relationship_names": None}, "relationship_names: expected a list of names, got null"),
-        ({"relationship_names": [1]}, "relationship_names[0]: expected a text, got 1"),
-        ({"object_freq": {}}, "object_freq: expected one count for each of the 1 names, got 0"),
-        ({"object_freq": {"cat": 1}}, "object_freq.dog: expected a whole number, got nothing"),
-        ({"object_freq": {"dog": 0.5}}, "object_freq.dog: expected a whole number, got 0.5"),
-    ],
-)
-def test_faults_of_the_counts(tmp_path: Path, changes: Any, message: str):
-    sound = {
-        "relationship_names": ["on"],
-        "relationship_freq": {"on": 2},
-        "object_names": ["dog"],
-        "object_freq": {"dog": 1},
-    }
-    path = tmp_path / "counts.json"
-    path.write_text(json.dumps({**sound, **changes}))
-    with pytest.raises(SgevalError) as caught:
-        rlipv2_counts(path)
-    assert str(caught.value) == f"{path}: {message}"
-
-
-# --- faults
-
-
-def put(value: Any, *path: Any) -> Callable[[Any], None]:
-    """A change that puts a value at a place, or takes the key away when the value is `...`."""
-
-    def change(whole: Any) -> None:
-        put_at(whole, path, value)
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (put(..., 1, "image_id"), "[1].image_id: expected an id, got nothing"),
-        (put(1.5, 1, "image_id"), "[1].image_id: expected a text or a whole number, got 1.5"),
-        (put(" ", 1, "image_id"), '[1].image_id: expected a text that is not empty, got " "'),
-        (put("row", 1), '[1]: expected an object, got "row"'),
-        (put(5, 2), "[2]: expected an object, got 5"),
-        (put(5, 1, "dataset"), "[1].dataset: expected a text, or null, got 5"),
-        (put(["vg"], 1, "dataset"), '[1].dataset: expected a text, or null, got ["vg"]'),
-        (put(5, 1, "data_split"), "[1].data_split: expected a text, got 5"),
-        (put({}, 1, "objects"), "[1].objects: expected a list, got {}"),
-        (put(..., 1, "relationships"), "[1].relationships: expected a list of relationships, got nothing"),
-        (put("64", 1, "width"), '[1].width: expected a whole number of pixels from 1 up, got "64"'),
-        (put(0, 1, "height"), "[1].height: expected a whole number of pixels from 1 up, got 0"),
-        (put(..., 0, "objects", 1, "w"), "[0].objects[1].w: expected a number of pixels, got nothing"),
-        (put("9", 0, "objects", 1, "h"), '[0].objects[1].h: expected a number of pixels, got "9"'),
-        (put(True, 0, "objects", 1, "x"), "[0].objects[1].x: expected a number of pixels, got true"),
-        (put([], 0, "objects", 1, "names"), "[0].objects[1].names: expected a name, or a list of names, got []"),
-        (put(["a", 1], 0, "objects", 1, "names"), "[0].objects[1].names: expected a name, or a list of names, got 1"),
-        (put("2", 0, "objects", 1, "object_id"), '[0].objects[1].object_id: expected a whole number, got "2"'),
-        (put(1, 0, "objects", 1, "object_id"), "[0].objects: expected each object_id once, got [1, 1, 3]"),
-        (
-            put(4, 0, "relationships", 2, "object_id"),
-            "[0].relationships[2].object_id: expected the object_id of one of the 3 objects, got 4",
-        ),
-        (
-            put(-1, 0, "relationships", 2, "subject_id"),
-            "[0].relationships[2].subject_id: expected the object_id of one of the 3 objects, got -1",
-        ),
-        (
-            put([1], 0, "relationships", 2, "subject_id"),
-            "[0].relationships[2].subject_id: expected the object_id of an object, got [1]",
-        ),
-        (put(None, 0, "relationships", 2, "predicate"), "[0].relationships[2].predicate: expected a text, got null"),
-        (
-            put("high", 0, "relationships", 0, "confidence"),
-            '[0].relationships[0].confidence: expected a number, got "high"',
-        ),
-        (
-            put("1", 0, "relationships", 0, "relationship_id"),
-            '[0].relationships[0].relationship_id: expected a whole number, got "1"',
-        ),
-    ],
-)
-def test_faults_of_a_record(tmp_path: Path, change: Any, message: str):
-    with pytest.raises(SgevalError) as caught:
-        list(read_fgov(copy(tmp_path, change), data_files=COCO))
-    assert str(caught.value) == f"{tmp_path / COCO}: {message}"
-
-
-def test_a_picture_without_a_path(tmp_path: Path):
-    copy(tmp_path, put(7, 1, "image_id"), O365)
-    graphs = read_fgov(tmp_path, config="o365")
-    assert next(graphs) == OBJECTS365[0]
-    with pytest.raises(SgevalError) as caught:
-        next(graphs)
-    assert str(caught.value) == f"{tmp_path / O365}: [1].image_id: expected one of the ids in {MAP}, got 7"
+# --- faults; those of records are in `test_fgov_faults`
 
 
 def test_a_file_of_the_other_data_set():
@@ -439,39 +318,3 @@ def test_a_map_of_another_kind(tmp_path: Path):
     (tmp_path / MAP).write_text('{"900001": 5}')
     expected = f'{tmp_path / MAP}: expected an object from image_id to the picture\'s path, got {{"900001": 5}}'
     assert message(lambda: list(read_fgov(tmp_path, config="o365"))) == expected
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b'[{"image_id": 1, "data', "cut short at byte 22, within its first record"),
-        (b'\xef\xbb\xbf {"image_id": 1}', "no JSON list"),
-        (b"", "no JSON list"),
-        (b"[{'image_id': 1}]", "its first record is no JSON: Expecting property name enclosed in double quotes"),
-        (b'[{"image_id": 1, "objects": []}]', "its first record has no relationships"),
-        (
-            b'[{"image_id": 1, "objects": [], "relationships": []}]',
-            "its first record names no data set: in this form a picture of Visual Genome",
-        ),
-        (
-            b'[{"image_id": 1, "objects": [], "relationships": [], "dataset": ["coco2017"]}]',
-            'its first record is of the data set ["coco2017"]',
-        ),
-        (
-            b'[{"image_id": "' + b"7" * 2**20 + b'", "objects": [], "relationships": [], "dataset": "coco2017"}]',
-            "its first record is longer than 1,048,576 characters; data_files names the file all the same",
-        ),
-    ],
-)
-def test_why_a_file_is_not_taken(tmp_path: Path, content: bytes, why: str):
-    (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(SgevalError) as caught:
-        read_fgov(tmp_path)
-    assert str(caught.value).endswith(f", got only a.json ({why})")
-
-
-def test_a_message_tells_about_five_files(tmp_path: Path):
-    for number in range(7):
-        (tmp_path / f"{number}.json").write_text("{}")
-    with pytest.raises(SgevalError, match=r"3\.json \(no JSON list\), 4\.json \(no JSON list\) and 2 more$"):
-        read_fgov(tmp_path)

@@ -39,6 +39,8 @@ def test_fc71_which_psg_test_set(psg):
     assert (published["full"]["test"], published["competition"]["test"], published["competition"]["val"]) == (
         2_186, 1_177, 1_000,
     )  # fmt: skip
+    both = published["sgg_benchmark"]  # the train pictures of the full set, 1,000 of them as another "val"
+    assert both["train"] + both["val"] == published["full"]["train"] and both["test"] == 2_186
     test = records("psg", psg, "full", "test")
     with pytest.raises(SgevalError, match=re.escape(json.dumps(test[-1].image_id))):
         align(test[:-1], test)

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from archive_kit import ZIPS, empty_members, tree, zip_of
+from archive_attacks_kit import ZIPS, empty_members
+from archive_kit import tree, zip_of
 from submission_kit import FILES, OWN_ZIPS, SOUND
 from typer.testing import CliRunner
 

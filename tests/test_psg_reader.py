@@ -208,6 +208,22 @@ def test_competition_splits():
     assert len(next(graph for graph in read_psg(DATA, "test") if graph.image_id == "900005").relations) == 2
 
 
+def test_val_of_sgg_benchmark_is_the_first_thousand_of_train(tmp_path: Path):
+    """1,004 records, of which the 2nd and the last are test: of the 1,002 others the first 1,000 are val."""
+
+    def change(whole: Any) -> None:
+        record = {**whole["data"][0], "segments_info": [], "annotations": [], "relations": []}
+        whole["data"] = [{**record, "image_id": str(number)} for number in range(1004)]
+        whole["test_image_ids"] = ["1003", "1"]
+
+    copy(tmp_path, change)
+    assert ids(read_psg(tmp_path, "val", config="sgg_benchmark")) == ["0", *map(str, range(2, 1001))]
+    assert ids(read_psg(tmp_path, "train", config="sgg_benchmark")) == ["1001", "1002"]
+    assert ids(read_psg(tmp_path, "test", config="sgg_benchmark")) == ["1", "1003"]
+    assert list(read_psg(tmp_path, config="sgg_benchmark")) == list(read_psg(tmp_path))
+    assert psg_classes(tmp_path, config="sgg_benchmark") == psg_classes(tmp_path)
+
+
 def test_one_file_whatever_its_name():
     assert ids(read_psg_file(DATA / "psg_val_test.json")) == ["900003", "900005"]
 
@@ -383,11 +399,11 @@ def test_what_is_not_there_is_said_at_once(tmp_path: Path):
 
 
 def test_unknown_names_are_said_at_once():
-    with pytest.raises(SgevalError, match='config: expected one of "full", "competition", got "tiny"'):
+    with pytest.raises(SgevalError, match='config: expected one of full, competition, sgg_benchmark, got "tiny"'):
         read_psg(DATA, config="tiny")  # type: ignore[arg-type]
-    with pytest.raises(SgevalError, match='config: expected one of "full", "competition", got "tiny"'):
-        psg_classes(DATA, config="tiny")  # type: ignore[arg-type]
     with pytest.raises(
-        SgevalError, match='split: expected one of "train", "test" of the config "full", or none, got "val"'
+        SgevalError, match=r'config: expected one of full, competition, sgg_benchmark, got "ful".*"full"'
     ):
+        psg_classes(DATA, config="ful")  # type: ignore[arg-type]
+    with pytest.raises(SgevalError, match=r'split: expected one of train, test \(of the config full\), got "val"'):
         read_psg(DATA, "val")

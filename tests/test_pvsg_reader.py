@@ -62,6 +62,7 @@ def read(tmp_path):
 
 
 def test_the_first_record(whole):
+    """FC49: the predicate that no list has stays, with the id -1."""
     categories = whole["objects"]["thing"] + whole["objects"]["stuff"]
     assert [categories.index(name) for name in ("floor", "adult", "dog")] == [116, 0, 43]
     ranks = [whole["relations"].index(name) for name in ("standing on", "looking at", "touching")]

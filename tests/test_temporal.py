@@ -45,6 +45,7 @@ def test_one_sure_relation_of_ten_is_ten_percent():
     [("exclusive", 0.5, False), ("inclusive", 6 / 11, True)],  # [0, 5] of [0, 10]: 5/10, and 6/11 with ends that count
 )
 def test_closed_and_half_open(end, tiou, is_hit):
+    """FC46."""
     last = 10 if end == "exclusive" else 11  # the annotation is half-open already
     gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, last))])
     mine = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 5))])
@@ -54,6 +55,7 @@ def test_closed_and_half_open(end, tiou, is_hit):
 
 
 def test_union_of_spans_not_their_hull():
+    """FC48; `test_tiou` has its 10 of 25."""
     gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 5), (20, 25))])
     hull = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 25))])
     result = compute([hull], [gold], thresholds=(0.3,))
@@ -324,6 +326,7 @@ def test_missing_and_unknown_videos():
 
 
 def test_spans_that_end_before_they_start():
+    """FC47."""
     gold = graph("v", ["dog", "ball"], [relation(0, "on", 1, (0, 9)), relation(0, "has", 1, (12, 4))])
     mine = graph("v", ["dog", "ball"], [relation(0, "on", 1, (9, 0))])
     place = (

@@ -24,7 +24,7 @@ def above(left, right, threshold):
         # [0, 10] and [0, 5]: half-open 5 / 10; with ends that count, 6 / 11
         ([(0, 10)], [(0, 5)], Fraction(1, 2)),
         ([(0, 11)], [(0, 6)], Fraction(6, 11)),
-        # several spans, ends that count: [[0, 4], [20, 24]] in [[0, 24]] is 10 / 25, not the hull's 1
+        # FC48, several spans, ends that count: [[0, 4], [20, 24]] in [[0, 24]] is 10 / 25, not the hull's 1
         ([(0, 5), (20, 25)], [(0, 25)], Fraction(10, 25)),
         # order and overlaps do not matter: (0, 6) and (4, 8) are 0 to 8; 4 of 10 seconds are shared
         ([(4, 8), (0, 6)], [(4, 10)], Fraction(4, 10)),

@@ -98,7 +98,7 @@ def test_absent_frames_of_one_end():
 
 
 def test_absent_frames_without_tracks():
-    """VidOR's config `annotations`: what nobody can count again stays where spans stay, and goes where they change."""
+    """FC49, in VidOR's `annotations`: what nobody can count again stays where spans stay, and goes where they change."""
     (one, *_) = records("vidor", FILES / "vidor", "annotations")
     assert one.extra["/relations/0/absent_frames"] == 2
     assert video_filters.clip_spans(one) == video_filters.drop_odd_spans(one) == one

@@ -67,7 +67,7 @@ def test_a_frame_of_another_size(folder):
 
 
 def test_frames_that_count_from_one_or_at_another_rate(folder):
-    """Never a shifted frame: 0001.png is no second frame where there is no first, nor the second of 25 a second."""
+    """FC51. Never a shifted frame: 0001.png is no second frame where there is no first, nor the second of 25 a second."""
     graph = records("pvsg", folder, "frames")[0]
     frames = folder / "data/vidor/frames/9001_0000000001"
     for number in range(6, 30):

@@ -166,7 +166,7 @@ class TestFiles:
 
     @pytest.mark.parametrize("missing", ["error", "null"])
     def test_frames_that_count_from_one(self, missing, pvsg, load):
-        """0001.png would be taken for the second frame, and 0006.png for none."""
+        """FC51. 0001.png would be taken for the second frame, and 0006.png for none."""
         folder = pvsg / f"data/vidor/frames/{FIRST}"
         for number in reversed(range(6)):
             (folder / f"{number:04d}.png").rename(folder / f"{number + 1:04d}.png")

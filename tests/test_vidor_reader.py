@@ -66,6 +66,7 @@ def read(tmp_path):
 
 
 def test_the_first_record():
+    """FC50: 13 frames are said, 12 have boxes; the lower number is taken and flagged."""
     assert next(read_vidor(DATA)) == FIRST
 
 

@@ -71,6 +71,8 @@ def made(draw: Random, oddity: float) -> dict[str, Any]:
         files["relationships"].append({"relationships": rows, "image_id": number})
         entry = {"image_id": number, "url": url, "width": 8, "height": 6, "coco_id": None, "flickr_id": number}
         files["image_data"].append(entry | ({"more": [1]} if draw.random() < oddity else {}))
+        if draw.random() < 0.3:
+            files["image_data"].append(entry | {"width": 9})
     for stem in ("objects", "attributes", "relationships"):
         for record in files[stem]:
             if draw.random() < oddity:

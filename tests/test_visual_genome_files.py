@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,22 @@ class TestJoin:
         graphs = list(read_visual_genome(folder(tmp_path, objects=content("objects")[:1] * 2)))
         assert ids(graphs) == ["900", "900", "901", "902"]
         assert graphs[0] == FIRST and graphs[1].relations == ()
+
+    def test_of_entries_for_one_picture_the_first_holds(self, tmp_path: Path):
+        data = content("image_data")
+        later = [{**data[0], "width": 1, "url": f"{URL}/VG_100K/other.jpg"}, {"image_id": 900, "anti_prop": 0.5}]
+        graphs = list(read_visual_genome(folder(tmp_path, image_data=[*data, *later])))
+        repeats = [{key: value for key, value in entry.items() if key != "image_id"} for entry in later]
+        assert graphs[0].extra == {**FIRST.extra, "/in_image_data/repeats": repeats}
+        assert replace(graphs[0], extra=FIRST.extra) == FIRST and graphs[1:] == [MIDDLE, LAST]
+
+    def test_an_id_that_is_merged_twice(self, tmp_path: Path):
+        """What the object itself lists stays as it is; what ends add follows, once (77 stands in relation 12)."""
+        merged = changed("objects", 0, "objects", 0, "merged_object_ids", value=[53, 53])
+        ends = content("relationships")
+        ends[0]["relationships"][0]["subject"] |= {"object_id": 1, "merged_object_ids": [54, 53, 54]}
+        graph = next(read_visual_genome(folder(tmp_path, **merged, relationships=ends)))
+        assert graph.objects[0].id == 1 and graph.objects[0].merged_ids == (53, 53, 54, 77)
 
     def test_records_that_waited_come_in_file_order(self, tmp_path: Path):
         """Before 902 is found in relationships, 7 and 5 are passed over; 900 and 3 come after it. Then attributes follow."""
@@ -104,7 +121,7 @@ class TestFiles:
     def test_unknown_config(self):
         with pytest.raises(SgevalError) as caught:
             read_visual_genome(DATA, config="1.4")  # type: ignore[arg-type]
-        assert str(caught.value) == 'config: expected one of "v1.4", "v1.0", got "1.4"'
+        assert str(caught.value) == 'config: expected one of v1.4, v1.0, got "1.4"; did you mean "v1.4"?'
 
     @pytest.mark.parametrize("missing", ["relationships", "image_data"])
     def test_a_file_that_is_not_there_is_said_at_once(self, tmp_path: Path, missing: str):

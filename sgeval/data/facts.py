@@ -95,7 +95,8 @@ CORRUPTED = f"{', '.join(vg150.CORRUPTED[:-1])} and {vg150.CORRUPTED[-1]}"
 
 FAULTS = {
     "psg": (
-        '"val" has two meanings: the 1,000 val pictures of the competition are a part of the full set\'s test pictures.',
+        '"val" has two meanings: the 1,000 val pictures of the competition are a part of the full set\'s test pictures; '
+        "those of SGG-Benchmark (config `sgg_benchmark`) are the first 1,000 of its train pictures.",
         "Relations of the competition's test pictures were emptied by the publisher.",
         "9 of the 2,186 test pictures have no relation; papers report on 2,177.",
         "Repeated triplets and several predicates on one pair are normal.",
@@ -138,6 +139,7 @@ FAULTS = {
         "Exact repeats and several predicates on one pair are expected.",
         "Sizes of pictures are not in the file; width and height are null.",
         "relationship_id need not be unique; object_id counts on through the file.",
+        "Some copies of image_id_to_filepath.json lack pictures; those have no `file_name`; `sgeval data info` counts them.",
         'Some names of Objects365 end in a blank ("Table Tennis ").',
         "`train` and `val` are the splits of COCO or Objects365 that a picture comes from; the set has none of its own.",
     ),

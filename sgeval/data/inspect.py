@@ -77,6 +77,8 @@ def inspect(
         out.faults = out.faults or [str(fault)]
         return out
     try:
+        if found.strange is not None:
+            out.faults += found.strange(Path(data_dir))
         _count(out, found, place, reader, (with_images, with_masks, with_video), num_proc)
     except SgevalError as fault:
         out.faults.append(str(fault))

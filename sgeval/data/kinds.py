@@ -112,6 +112,8 @@ class DataSet:
     """Whether records may be in none of the splits."""
     unmet: Callable[[Path, str], list[str]] | None = None
     """The ids that lists of splits name and no record of a config has, where there are such lists."""
+    strange: Callable[[Path], Iterator[str]] | None = None
+    """What in a folder as a whole speaks against its being the data set, though each record may be in the form."""
     vg_id: Callable[[Any], Any] = lambda graph: None
     """The id of a record's picture in Visual Genome, if it is one of its pictures."""
     coco_id: Callable[[Any], Any] = lambda graph: None

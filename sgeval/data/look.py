@@ -14,7 +14,7 @@ from sgeval.errors import BadImage, SgevalError, one_line
 from sgeval.images import Size, image_size
 from sgeval.masks import areas_of_ids, check_segments, panoptic_ids
 from sgeval.progress import bar
-from sgeval.readers.flags import RELATION_FLAGS, first_frame, flag_words
+from sgeval.readers.flags import RELATION_FLAGS, first_frame, flag_words, picture_flag_words
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
 from sgeval.spans import odd_spans
 
@@ -55,6 +55,9 @@ def look(
         _look_for_files(out, place, graph, *asked, with_bar=part is None)
         if isinstance(graph, VideoGraph):
             _note_oddities(out, graph, is_closed)
+            continue
+        for words in filter(None, map(picture_flag_words, graph.extra)):
+            out.note(words, graph.key)
     return out
 
 

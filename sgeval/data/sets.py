@@ -17,6 +17,7 @@ from sgeval.readers.fgov import read_fgov
 from sgeval.readers.psg import psg_classes, read_psg
 from sgeval.readers.ssg import read_ssg, ssg_classes
 from sgeval.readers.vg150 import read_vg150, vg150_classes
+from sgeval.readers.vg150_counts import strange_numbers
 from sgeval.readers.visual_genome import VisualGenomeConfig, read_visual_genome
 from sgeval.records import SceneGraph
 
@@ -24,7 +25,7 @@ DICTIONARY_SUM = "1255873ae0250555f59d20f8d1e5a4bdf22b331119502c850f765173b6963c
 """SHA-256 of VG-SGG-dicts-with-attri.json as published."""
 
 
-def _read_psg(data_dir: Path, split: str | None, config: Literal["full", "competition"]) -> Iterator[SceneGraph]:
+def _read_psg(data_dir: Path, split: str | None, config: psg.PsgConfig) -> Iterator[SceneGraph]:
     return read_psg(data_dir, split, config=config)
 
 
@@ -109,7 +110,7 @@ DATA_SETS: dict[str, DataSet] = {
         pictures_from="COCO 2017, https://cocodataset.org/#download: train2017.zip (18 GB), val2017.zip (1 GB), and for "
         "masks panoptic_annotations_trainval2017.zip (821 MB), or coco.zip beside the annotations",
         files=(
-            SourceFile(psg.FULL, "the full set", WHERE["psg"], ("full",)),
+            SourceFile(psg.FULL, "the full set", WHERE["psg"], ("full", "sgg_benchmark")),
             SourceFile((psg.TRAIN_VAL,), "46,697 records with truth", WHERE["psg"], ("competition",)),
             SourceFile((psg.VAL_TEST,), "val, and test without truth", WHERE["psg"], ("competition",)),
         ),
@@ -117,6 +118,7 @@ DATA_SETS: dict[str, DataSet] = {
         published={
             "full": {"train": 46_564, "test": 2_186},
             "competition": {"train": 45_697, "val": 1_000, "test": 1_177},
+            "sgg_benchmark": {"train": 45_564, "val": psg.N_VAL, "test": 2_186},
         },
         faults=FAULTS["psg"],
         citation=CITATIONS["psg"],
@@ -180,6 +182,7 @@ DATA_SETS: dict[str, DataSet] = {
         citation=CITATIONS["vg150"],
         asks="The h5 file lies on a OneDrive and is to be fetched by hand",
         options=("val_rule", "n_val"),
+        strange=strange_numbers,
         vg_id=lambda graph: graph.image_id,
         coco_id=lambda graph: graph.extra.get("coco_id"),
     ),

@@ -198,7 +198,7 @@ class GraphBuilder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         **keywords: Any,
     ) -> None:
         """As the host's; and each time, also of what is found built, counts and pictures that are not as published are
-        told. What was built is built anew where a folder of its files has changed."""
+        told. What was built is built anew where a folder of its files, or a picture, has changed."""
         check_running(download_mode, verification_mode, num_proc)
         built = str(output_dir or self.cache_dir)
         if read_notes(built).is_stale:

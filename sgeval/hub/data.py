@@ -60,7 +60,9 @@ def load_dataset(
     reader (`val_rule=` of vg150, `keep=` of ssg, `data_files=` of fgov …).
 
     What is built is kept in the cache of `datasets` and found again by code, sources (name, size, times of change) and
-    options: a change of any builds anew, and so does a file that is added to, moved in or taken from a folder of pictures.
+    options: a change of any builds anew, and so does a file that is added to, moved in or taken from a folder of pictures,
+    and a picture that is written over in place. For that each load looks at each picture whose record says a size (at its
+    name, size and times of change), a second for 100,000 on a local disk; a change that leaves all of these is not noticed.
     `with_masks` and `missing_images="null"` look at each file of each record for that. Counts other than the published ones
     are told each time by a warning, under `verification_mode="all_checks"` by an error.
 

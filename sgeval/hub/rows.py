@@ -26,7 +26,7 @@ from sgeval.data.pictures import Place, place_of
 from sgeval.data.tracks import track_of_masks
 from sgeval.errors import BadImage, SgevalError, one_line, option, shown
 from sgeval.hub.features import Heavy, to_table
-from sgeval.hub.notes import Notes
+from sgeval.hub.notes import Notes, stamp
 from sgeval.images import image_size, turned_back, unsound
 from sgeval.masks import record_codes
 from sgeval.records import Graph, SceneGraph, VideoGraph, label
@@ -151,6 +151,7 @@ class RowMaker:
         if what == "clip":
             self._check_clip(graph, path)
         else:
+            self.notes.opening(path)
             try:
                 data = self._upright(graph, what, path)
             except BadImage as fault:
@@ -243,7 +244,7 @@ def fingerprint(
 ) -> str:
     """16 hex digits over what rows are made of: code, options, and the sources by name, size and times of change.
 
-    Pictures are only named by rows, so the folders that exist count, and a build notes when they changed (see
+    Of pictures the folders that exist count; a build notes when those changed, and each picture that it opened (see
     `sgeval.hub.notes`). Masks, and nulls for what is missing, are made from the files themselves: then each record is read
     and each file of it is looked at, which takes as long as reading does.
     """
@@ -259,7 +260,7 @@ def fingerprint(
         return digest.hexdigest()[:16]
     folder = Path(data_dir)
     for path in _sources(found, config, folder, options.get("reader", {})):
-        add(*_stamp(path))
+        add(str(path), *stamp(path))
     with_images = options.get("with_images", True)
     if with_images or options.get("with_masks") or options.get("with_video"):
         roots = {pattern.split("{")[0] for pattern in (*found.patterns(config), *found.panoptic, *found.clips)}
@@ -273,7 +274,7 @@ def fingerprint(
         for graph in reading.read(name, folder, config, **reader):
             masks = options.get("with_masks") or found.kind == "video"  # their names may become null
             for file in place.files(graph, images=True, masks=masks, clips=options.get("with_video", False)):
-                add(*(_stamp(file.path) if file.path is not None else ()))
+                add(*((str(file.path), *stamp(file.path)) if file.path is not None else ()))
     return digest.hexdigest()[:16]
 
 
@@ -291,16 +292,6 @@ def _sources(found: DataSet, config: str, folder: Path, reader: Mapping[str, Any
             yield from file.all_found(place)
     for pattern in found.listed.get(config, ()):
         yield from sorted(path for path in folder.glob(pattern) if path.is_dir())
-
-
-def _stamp(path: Path) -> tuple[str, int, int, int]:
-    """A file by name, size and times. The second is set by the system at each change of what it holds or is called; the
-    first can be set to what it was before."""
-    try:
-        status = path.stat()
-    except OSError:
-        return str(path), -1, -1, -1
-    return str(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @cache

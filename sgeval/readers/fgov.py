@@ -6,14 +6,19 @@ pair and pictures without relations among them, and nothing is repaired. `object
 is kept; `relationship_id` need not be unique. Names stay as they are, the blank at the end of "Table Tennis " included.
 Classes and predicates are open, so their ids are -1; `o365_classes` and `rlipv2_counts` read the vocabularies beside.
 
-The pictures' sizes are not in the file. `extra` holds
-`dataset`, `data_split`, and by JSON pointer what the form does not know.
+A second object with the id of another stays, `extra["/objects/N/repeats"]` names the first (`objects[0]`), and relations mean
+the first. A picture of Objects365 that the map of paths does not have stays too, without a `file_name` and with
+`extra["/file_name/not_in_map"]`; published maps lack some. An end of a relation that no object has is refused: a record could
+not hold it, and nothing is known of such an object.
+
+The pictures' sizes are not in the file. `extra` holds `dataset`, `data_split`, and by JSON pointer what the form does not
+know.
 """
 
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -193,7 +198,7 @@ def _read(file: Path, paths: Path | None, config: str) -> Iterator[SceneGraph]:
             raise place.at(".dataset").fault("a text, or null", dataset)
         seen[dataset] += 1
         if dataset == DATASETS[config]:
-            yield _graph(place, row, paths)
+            yield _graph(place, row, paths, o365)
     if faults:
         raise SgevalError(f"{file}: {faults[0]}")
     others = {
@@ -206,28 +211,28 @@ def _read(file: Path, paths: Path | None, config: str) -> Iterator[SceneGraph]:
         warnings.warn(f"{file}: passes over records of other data sets: {told}", stacklevel=2)
 
 
-def _graph(place: Place, row: Mapping[str, Any], paths: Path | None) -> SceneGraph:
+def _graph(place: Place, row: dict[str, Any], paths: Path | None, o365: Mapping[str, str]) -> SceneGraph:
     image_id = place.image_id(row)
-    if paths is not None and "file_name" not in row:
-        raise place.at(".image_id").fault(f"one of the ids in {paths.name}", row["image_id"])
     own = place.at(".extra").any_json(place.at(".extra").checked(row.get("extra", {}), "an object", dict))
     extra = {"dataset": row["source"], **own, **place.rest("", row, KNOWN[""])}
+    if paths is not None and image_id not in o365:
+        extra["/file_name/not_in_map"] = paths.name
     objects: list[Object] = []
+    first: dict[int, int] = {}
     for at, item in enumerate(row["objects"]):
         objects.append(_object(place.at(f".objects[{at}]"), item))
         extra |= place.at(f".objects[{at}]").rest(f"/objects/{at}", item, KNOWN["objects"])
-    ids = {item.id for item in objects}
-    if len(ids) < len(objects):
-        raise place.at(".objects").fault("each object_id once", [item.id for item in objects])
+        if (earlier := first.setdefault(objects[at].id, at)) != at:
+            extra[f"/objects/{at}/repeats"] = f"objects[{earlier}]"
     relations: list[Relation] = []
     for at, item in enumerate(row["relations"]):
-        relations.append(_relation(place.at(f".relationships[{at}]"), item, ids))
+        relations.append(_relation(place.at(f".relationships[{at}]"), item, first))
         extra |= place.at(f".relationships[{at}]").rest(f"/relations/{at}", item, KNOWN["relations"])
     return SceneGraph(
         image_id=image_id,
         objects=tuple(objects),
         relations=tuple(relations),
-        file_name=row["file_name"],
+        file_name=place.text(row, "file_name"),
         width=place.pixels(row, "width"),
         height=place.pixels(row, "height"),
         source="fgov",
@@ -254,7 +259,7 @@ def _box(place: Place, sides: Sequence[Any]) -> Box:
     return left, top, width, height
 
 
-def _relation(place: Place, item: Mapping[str, Any], ids: set[int]) -> Relation:
+def _relation(place: Place, item: Mapping[str, Any], ids: Collection[int]) -> Relation:
     for end in ("subject_id", "object_id"):
         place.at(f".{end}").checked(item[end], "the object_id of an object", int)
         if item[end] not in ids:

@@ -46,6 +46,14 @@ VIDEO_FLAGS = {
     "/masks/missing": "videos without masks",
 }
 
+PICTURE_FLAGS = {
+    "/objects/repeats": "objects with the id of an earlier one of their picture",
+    "/objects/found_in": "objects that only relations name",
+    "/file_name/not_in_map": "pictures that the map of paths does not have",
+    "/in_image_data/repeats": "pictures with several entries in image_data.json",
+}
+"""What flags of pictures say, in words, positions left out."""
+
 OF_FRAMES = ("not_in_masks", "only_in_masks", "other_areas", "inverted_boxes", "missing", "unlisted_ids")
 """The last step of flags whose value is a list of frames, or such lists by id."""
 
@@ -62,6 +70,15 @@ def flag_words(pointer: str) -> str | None:
     if len(steps) == 4 and steps[1] in OF_PARTS and steps[2].isdigit():
         return OF_PARTS[steps[1]].get(steps[3])
     return VIDEO_FLAGS.get(pointer)
+
+
+def picture_flag_words(pointer: str) -> str | None:
+    """The same of a picture's record.
+
+    >>> picture_flag_words("/objects/3/repeats"), picture_flag_words("/objects/3/synsets")
+    ('objects with the id of an earlier one of their picture', None)
+    """
+    return PICTURE_FLAGS.get("/".join(step for step in pointer.split("/") if not step.isdigit()))
 
 
 def first_frame(pointer: str, value: Any) -> int | None:

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, one_line, shown
-from sgeval.readers.place import PIXELS, Place, is_kind, quoted
+from sgeval.errors import SgevalError, one_line, one_of, shown
+from sgeval.readers.place import PIXELS, Place, is_kind
 from sgeval.records import Box, Object, Relation, SceneGraph
 
-PsgConfig = Literal["full", "competition"]
+PsgConfig = Literal["full", "competition", "sgg_benchmark"]
 
 FULL = ("psg.json", "psg_sample.json")
 TRAIN_VAL = "psg_train_val.json"
@@ -35,7 +35,13 @@ RECORD = (
 )  # fmt: skip
 SEGMENT = ("id", "category_id", "iscrowd", "isthing", "area")
 BOX = ("bbox", "bbox_mode", "category_id")
-SPLITS: dict[str, tuple[str, ...]] = {"full": ("train", "test"), "competition": ("train", "val", "test")}
+SPLITS: dict[str, tuple[str, ...]] = {
+    "full": ("train", "test"),
+    "competition": ("train", "val", "test"),
+    "sgg_benchmark": ("train", "val", "test"),
+}
+N_VAL = 1000
+"""How many records `sgg_benchmark` takes for val."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,10 @@ def read_psg(data_dir: str | Path, split: str | None = None, *, config: PsgConfi
     `psg_train_val.json` outside and inside its `test_image_ids`, so val is a part of the full config's test split.
     "test" (1,177) is what `psg_val_test.json` holds beyond the other file; its relations were emptied by the publisher.
 
+    `config="sgg_benchmark"` is how SGG-Benchmark and its copy on the Hub divide `psg.json`: "test" as in the full config,
+    "val" the first 1,000 records of its train split, in file order, "train" the rest (45,564). With `filter_empty_rels`, its
+    default, that code leaves out records without relations before it counts, so its val may reach further.
+
     `split=None` gives all records; of the competition, the first file whole and then "test". Boxes come out as
     `(x, y, width, height)` in absolute pixels, unclipped; an object's id is its position, `segment_id` its id in the
     panoptic PNG, `extra` holds `coco_image_id`.
@@ -72,15 +82,15 @@ def read_psg(data_dir: str | Path, split: str | None = None, *, config: PsgConfi
     >>> read_psg(".", "validation")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: split: expected one of "train", "test" of the config "full", or none, got "validation"
+    sgeval.errors.SgevalError: split: expected one of train, test (of the config full), got "validation"
     """
-    if config not in SPLITS:
-        raise SgevalError(f"config: expected one of {quoted(SPLITS)}, got {shown(config)}")
-    if split is not None and split not in SPLITS[config]:
-        expected = f'one of {quoted(SPLITS[config])} of the config "{config}", or none'
-        raise SgevalError(f"split: expected {expected}, got {shown(split)}")
+    one_of("config", config, SPLITS)
+    if split is not None:
+        one_of("split", split, SPLITS[config], f" (of the config {config})")
     files = _files(Path(data_dir), config)
-    return _full(files[0], split) if config == "full" else _competition(files[0], files[1], split)
+    if config == "competition":
+        return _competition(files[0], files[1], split)
+    return _full(files[0], split, N_VAL if config == "sgg_benchmark" else 0)
 
 
 def read_psg_file(path: str | Path) -> Iterator[SceneGraph]:
@@ -92,15 +102,19 @@ def read_psg_file(path: str | Path) -> Iterator[SceneGraph]:
 
 def psg_classes(data_dir: str | Path, *, config: PsgConfig = "full") -> PsgClasses:
     """The class lists that the ids of `read_psg` with the same config count in. Raises `SgevalError` as `read_psg`."""
-    if config not in SPLITS:
-        raise SgevalError(f"config: expected one of {quoted(SPLITS)}, got {shown(config)}")
+    one_of("config", config, SPLITS)
     return _Source(_files(Path(data_dir), config)[0]).classes
 
 
-def _full(path: Path, split: str | None) -> Iterator[SceneGraph]:
+def _full(path: Path, split: str | None, n_val: int) -> Iterator[SceneGraph]:
     source = _Source(path)
+    n_train = 0
     for index, image_id in enumerate(source.image_ids):
-        if split is None or (image_id in source.test_image_ids) == (split == "test"):
+        part = "test"
+        if image_id not in source.test_image_ids:
+            part = "val" if n_train < n_val else "train"
+            n_train += 1
+        if split in (None, part):
             yield source.graph(index)
 
 
@@ -120,11 +134,12 @@ def _competition(train_val: Path, val_test: Path, split: str | None) -> Iterator
 
 
 def _files(folder: Path, config: str) -> tuple[Path, ...]:
-    expected = f"{FULL[0]} or {FULL[1]}" if config == "full" else f"{TRAIN_VAL} and {VAL_TEST}"
+    is_full = config != "competition"
+    expected = f"{FULL[0]} or {FULL[1]}" if is_full else f"{TRAIN_VAL} and {VAL_TEST}"
     if not folder.is_dir():
         raise SgevalError(f'data_dir: expected a folder that holds {expected}, got "{one_line(str(folder))}"')
     there = [name for name in (*FULL, TRAIN_VAL, VAL_TEST) if (folder / name).is_file()]
-    wanted = [name for name in there if name in FULL][:1] if config == "full" else [TRAIN_VAL, VAL_TEST]
+    wanted = [name for name in there if name in FULL][:1] if is_full else [TRAIN_VAL, VAL_TEST]
     if wanted and set(wanted) <= set(there):
         return tuple(folder / name for name in wanted)
     got = f"only {', '.join(there)}" if there else "none of the PSG files"

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers import hdf5
 from sgeval.readers.image_data import Picture, read_pictures
-from sgeval.readers.place import Place, quoted
+from sgeval.readers.place import Place
 from sgeval.records import Box, Object, Relation, SceneGraph
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class Vg150Classes:
     attributes: tuple[str, ...]
 
 
-class _Files(NamedTuple):
+class Files(NamedTuple):
+    """The files of a folder that belong together; the dictionary may be the one of this package."""
+
     h5: Path
     dictionary: Path | None
     image_data: Path
@@ -94,17 +96,15 @@ def read_vg150(
     >>> read_vg150(".", "validation")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: split: expected one of "train", "val", "test", or none, got "validation"
+    sgeval.errors.SgevalError: split: expected one of train, val, test, got "validation"
     """
-    if config not in CONFIGS:
-        raise SgevalError(f"config: expected one of {quoted(CONFIGS)}, got {shown(config)}")
-    if split is not None and split not in SPLITS:
-        raise SgevalError(f"split: expected one of {quoted(SPLITS)}, or none, got {shown(split)}")
-    if val_rule not in VAL_RULES:
-        raise SgevalError(f"val_rule: expected one of {quoted(VAL_RULES)}, got {shown(val_rule)}")
+    one_of("config", config, CONFIGS)
+    if split is not None:
+        one_of("split", split, SPLITS)
+    one_of("val_rule", val_rule, VAL_RULES)
     if type(n_val) is not int or n_val < 0:
         raise SgevalError(f"n_val: expected a number of pictures, got {shown(n_val)}")
-    return _graphs(_find(Path(data_dir)), split, config, val_rule, n_val)
+    return _graphs(find(Path(data_dir)), split, config, val_rule, n_val)
 
 
 def vg150_classes(data_dir: str | Path | None = None) -> Vg150Classes:
@@ -118,7 +118,8 @@ def vg150_classes(data_dir: str | Path | None = None) -> Vg150Classes:
     return _classes(path if path and path.is_file() else None)
 
 
-def _find(folder: Path) -> _Files:
+def find(folder: Path) -> Files:
+    """The files of a folder. Raises `SgevalError`."""
     expected = f"{H5_FILES[0]} or {H5_FILES[1]}, and image_data.json"
     if not folder.is_dir():
         raise SgevalError(
@@ -133,10 +134,10 @@ def _find(folder: Path) -> _Files:
         there = [path.name for path in (h5, first(DICTIONARY), image_data) if path]
         got = f"only {', '.join(there)}" if there else "none of them"
         raise SgevalError(f"{folder}: expected {expected} (from {WHERE}), got {got}")
-    return _Files(h5, first(DICTIONARY), image_data)
+    return Files(h5, first(DICTIONARY), image_data)
 
 
-def _graphs(found: _Files, split: str | None, config: str, val_rule: str, n_val: int) -> Iterator[SceneGraph]:
+def _graphs(found: Files, split: str | None, config: str, val_rule: str, n_val: int) -> Iterator[SceneGraph]:
     classes = _classes(found.dictionary)
     rows = _Rows(found.h5)
     pictures = _pictures(found.image_data, found.h5, len(rows.split))
@@ -299,12 +300,16 @@ def _box(box: list[int], longer: int, config: str) -> Box:
     return left / 1024 * longer, top / 1024 * longer, width / 1024 * longer, height / 1024 * longer
 
 
+def read_dictionary(path: Path | None) -> tuple[Place, Any]:
+    """A dictionary, without a path the one that comes with this package."""
+    if path is not None:
+        return Place(path), strict_json.read_file(path)
+    place = Place(Path("vg150_classes.json"))
+    return place, json.loads((files("sgeval.assets") / place.path.name).read_text(encoding="utf-8"))
+
+
 def _classes(path: Path | None) -> Vg150Classes:
-    if path is None:
-        place = Place(Path("vg150_classes.json"))
-        whole = json.loads((files("sgeval.assets") / place.path.name).read_text(encoding="utf-8"))
-    else:
-        place, whole = Place(path), strict_json.read_file(path)
+    place, whole = read_dictionary(path)
     return Vg150Classes(*(_table(place, whole, name) for name in ("label", "predicate", "attribute")))
 
 

@@ -28,13 +28,12 @@ Pictures whose size, folder or file is wrong in the published files are read as 
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from sgeval.errors import SgevalError, one_line, shown
-from sgeval.readers.image_data import read_pictures
-from sgeval.readers.place import quoted
+from sgeval.errors import SgevalError, one_line, one_of
+from sgeval.readers.image_data import Picture, read_pictures
 from sgeval.readers.visual_genome_join import Joined
 from sgeval.readers.visual_genome_records import Form, OddRecord, Sourced, packed, read_file, unpacked
 from sgeval.records import SceneGraph
@@ -81,7 +80,8 @@ def read_visual_genome(data_dir: str | Path, *, config: VisualGenomeConfig = "v1
 
     The order is that of `objects.json` (else `attributes.json`); pictures that only the other files have follow. Records
     of one picture are joined by its id: a repeated id by its first, second, … record in each file. A picture without an
-    entry in `image_data.json` has no size, and an entry there alone makes no record.
+    entry in `image_data.json` has no size, and an entry there alone makes no record. Of several entries there the first
+    holds; the others stand in `extra`, under `/in_image_data/repeats`.
 
     `category` is an object's first name ("" without any), `names` all of them, raw as the predicates are. Boxes come out as
     `(x, y, width, height)` in absolute pixels, unclipped, or None. `file_name` is `VG_100K/…` or `VG_100K_2/…` as the
@@ -95,7 +95,7 @@ def read_visual_genome(data_dir: str | Path, *, config: VisualGenomeConfig = "v1
     >>> read_visual_genome(".", config="v2")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: config: expected one of "v1.4", "v1.0", got "v2"
+    sgeval.errors.SgevalError: config: expected one of v1.4, v1.0, got "v2"
     """
     files, form = find(data_dir, config)
     return (joined.graph() for joined in joined_pictures(files, form))
@@ -103,14 +103,13 @@ def read_visual_genome(data_dir: str | Path, *, config: VisualGenomeConfig = "v1
 
 def find(data_dir: str | Path, config: str) -> tuple[Files, Form]:
     """The files of a folder, and how they name things. Raises `SgevalError`."""
-    if config not in FORMS:
-        raise SgevalError(f"config: expected one of {quoted(FORMS)}, got {shown(config)}")
+    one_of("config", config, FORMS)
     return _find(Path(data_dir), config), FORMS[config]
 
 
 def joined_pictures(files: Files, form: Form) -> Iterator[Joined]:
     """All pictures in the order of `read_visual_genome`."""
-    pictures = {picture.image_id: picture for picture in read_pictures(files.image_data, form.image_id, form.hint)}
+    pictures = _by_id(read_pictures(files.image_data, form.image_id, form.hint))
     relationships = _Beside(files.relationships, form)
     attributes = _Beside(files.attributes if files.objects else None, form)
     for record in read_file(files.objects or files.attributes, form):
@@ -120,6 +119,21 @@ def joined_pictures(files: Files, form: Form) -> Iterator[Joined]:
         yield Joined(None, record, attributes.take(record.image_id), form, pictures)
     for record in attributes.rest():
         yield Joined(None, None, record, form, pictures)
+
+
+def _by_id(pictures: Iterable[Picture]) -> dict[str, Picture]:
+    """The first entry of each picture, with what later ones say in its `extra`."""
+    first: dict[str, Picture] = {}
+    later: dict[str, list[Mapping[str, Any]]] = {}
+    for picture in pictures:
+        if first.setdefault(picture.image_id, picture) is not picture:
+            sides = {"width": picture.width, "height": picture.height}
+            given = {key: side for key, side in sides.items() if side is not None}
+            later.setdefault(picture.image_id, []).append({**given, **picture.extra})
+    for image_id, entries in later.items():
+        picture = first[image_id]
+        first[image_id] = picture._replace(extra={**picture.extra, "/in_image_data/repeats": entries})
+    return first
 
 
 def file_names(stem: str, config: VisualGenomeConfig) -> tuple[str, ...]:

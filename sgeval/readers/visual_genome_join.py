@@ -100,8 +100,11 @@ class Joined:
         """Give each object what others say belongs to it."""
         for object_id, merged in self.merged.items():
             position = self.positions.get(object_id)
-            if position is not None and tuple(merged) != self.objects[position].merged_object_ids:
-                self.objects[position] = replace(self.objects[position], merged_object_ids=tuple(merged))
+            if position is not None:
+                own = self.objects[position].merged_object_ids or ()
+                known = {*own}
+                if others := tuple(number for number in merged if number not in known):
+                    self.objects[position] = replace(self.objects[position], merged_object_ids=own + others)
         for position, more in self.attributes.items():
             item = self.objects[position]
             self.objects[position] = replace(item, attributes=(item.attributes or ()) + tuple(more))
