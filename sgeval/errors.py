@@ -21,7 +21,7 @@ class SgevalError(ValueError):
 
 
 class InvalidInput(SgevalError):
-    """Input with one or more faults, all of them in `faults`.
+    """Input with one or more faults, all of them in `faults`. `skip` is the option that would leave out what is faulty.
 
     >>> raise InvalidInput("predictions", ["predictions[0].image_id: expected a string, got null"])
     Traceback (most recent call last):
@@ -30,7 +30,7 @@ class InvalidInput(SgevalError):
       predictions[0].image_id: expected a string, got null
     """
 
-    def __init__(self, what: str, faults: Sequence[str]) -> None:
+    def __init__(self, what: str, faults: Sequence[str], skip: str = "") -> None:
         self.faults = tuple(faults)
         count = len(self.faults)
         lines = [f"{what}: {counted(count, 'fault')}"]
@@ -38,6 +38,8 @@ class InvalidInput(SgevalError):
         if count > SHOWN_FAULTS:
             hint = " (`sgeval validate FILE --json` lists them all)" if what in FILES else ""
             lines.append(f"  … and {count - SHOWN_FAULTS} more{hint}")
+        if skip:
+            lines.append(f"  {option(skip, 'skip')} leaves out what is faulty, and counts it")
         super().__init__("\n".join(lines))
 
 

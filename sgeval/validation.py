@@ -130,7 +130,7 @@ def parse_graphs(
     if len(unknown) > len(told):
         out.warnings.append(f"{label}: {len(unknown) - len(told):,} more unknown keys, kept in extra")
     if out.faults and on_invalid == "error":
-        raise InvalidInput(label, out.faults)
+        raise InvalidInput(label, out.faults, "on_invalid")
     return out
 
 

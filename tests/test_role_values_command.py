@@ -96,12 +96,15 @@ class TestCommand:
 
     def test_a_folder_without_its_form(self, command):
         refused = command(gold=DATA)
-        assert refused.exit_code == 2 and "the folder of a data set needs --references-format NAME" in refused.stderr
+        assert (
+            refused.exit_code == 2
+            and "that of a data set needs --format NAME (of references: --references-format NAME)" in refused.stderr
+        )
 
     def test_splits_are_of_data_sets(self, command):
         refused = command("--split", "test")
         assert refused.exit_code == 2
-        assert "split: expected none, since no data set's folder is read" in refused.stderr
+        assert "split: expected none, since no data set is read" in refused.stderr
         refused = command("--references-format", "ssg", "--split", "val", gold=DATA)
         assert "split of ssg, default: expected one of train, test" in refused.stderr
 

@@ -111,8 +111,9 @@ class TestFaults:
         with pytest.raises(InvalidInput) as caught:
             parse_graphs([row(image_id=str(number), width=0) for number in range(25)])
         lines = str(caught.value).splitlines()
-        assert lines[0] == "predictions: 25 faults" and len(lines) == 22
-        assert lines[-1] == "  … and 5 more (`sgeval validate FILE --json` lists them all)"
+        assert lines[0] == "predictions: 25 faults" and len(lines) == 23
+        assert lines[-1] == '  on_invalid="skip" leaves out what is faulty, and counts it'
+        assert lines[-2] == "  … and 5 more (`sgeval validate FILE --json` lists them all)"
         assert len(caught.value.faults) == 25
 
     def test_control_characters_and_length_of_shown_values(self):

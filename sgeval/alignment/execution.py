@@ -48,7 +48,7 @@ def score_graphs(
     questions = Questions(vocabulary, template, options)
     work = [_Work(picture.row, *questions.items(picture)) for picture in opened.pictures]
     if options.on_invalid == "error" and (faults := _unlisted(work)):
-        raise InvalidInput("vocabulary", faults)
+        raise InvalidInput("vocabulary", faults, "on_invalid")
     journal = begin()
     texts = questions.texts.texts
     storage: dict[str, Any] = {"batch_size": options.batch_size, "journal": journal, "cache": cache}
@@ -82,7 +82,7 @@ def score_graphs(
         items_out += items
         work[index] = _SPENT  # the rows that come out take its place
     if broken and options.on_bad_image == "error":
-        raise InvalidInput("images", broken)
+        raise InvalidInput("images", broken, "on_bad_image")
     return Rows(tuple(images_out), tuple(items_out), with_references=True)
 
 

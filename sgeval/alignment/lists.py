@@ -55,7 +55,7 @@ def check_lists(predictions: Any, references: Any, options: Options) -> Lists:
         if not found:
             kept.append(index)
     if faults and options.on_invalid == "error":
-        raise InvalidInput("input", faults)
+        raise InvalidInput("input", faults, "on_invalid")
     return _lists([rows[index] for index in kept], [truths[index] for index in kept], kept, len(rows) - len(kept))
 
 

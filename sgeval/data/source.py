@@ -135,8 +135,8 @@ def _exported(path: str | Path, form: str, split: str | None = None) -> list[Pat
     files = exported_files(Path(path), split)
     if not files and Path(path).is_dir():
         raise SgevalError(
-            f"{one_line(str(path))}: expected a file, or a folder that `sgeval data export` wrote, got another folder; the "
-            "folder of a data set needs the name of that as its format"
+            f"{one_line(str(path))}: expected a file, or a folder that `sgeval data export` wrote, got another folder; "
+            "that of a data set needs --format NAME (of references: --references-format NAME)"
         )
     return files
 

@@ -80,7 +80,7 @@ def score_pairs(
         images_out.append(picture.row)
         items_out += picture.items
     if broken and options.on_bad_image == "error":
-        raise InvalidInput("images", broken)
+        raise InvalidInput("images", broken, "on_bad_image")
     return Rows(tuple(images_out), tuple(items_out))
 
 
@@ -101,7 +101,9 @@ def open_pictures(
     sources = image_sources(images, pairs)
     sizes, faults = sizes_of(pairs, sources)
     if faults and options.on_bad_image == "error":
-        raise InvalidInput("images", [of_image(key_of(pairs[index]), fault) for index, fault in faults.items()])
+        raise InvalidInput(
+            "images", [of_image(key_of(pairs[index]), fault) for index, fault in faults.items()], "on_bad_image"
+        )
     check_both_boxes(pairs, sizes, side)  # first: corner boxes would only seem to differ from the reference's
     if options.matching == "given":
         check_given(pairs)
@@ -112,7 +114,7 @@ def open_pictures(
         for index, (pair, size, source) in enumerate(zip(pairs, sizes, sources, strict=True))
     ]
     if options.on_invalid == "error" and (words := invalid_relations(pictures, side)):
-        raise InvalidInput(f"{side}s", words)
+        raise InvalidInput(f"{side}s", words, "on_invalid")
     return Opened(pictures, sources, sizes)
 
 

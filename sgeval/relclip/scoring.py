@@ -258,7 +258,7 @@ def parse_both(
         except InvalidInput as fault:
             faults += fault.faults
     if faults:
-        raise InvalidInput("input", faults)
+        raise InvalidInput("input", faults, "on_invalid")
     for side in sides:
         for words in side.warnings:
             warnings.warn(words, stacklevel=4)

@@ -77,7 +77,7 @@ def parse_side(
     _add_rows(side, indexed, _Check(label, is_predicted), most_faults)
     refuse_doubles(side, label)
     if side.faults and on_invalid == "error":
-        raise InvalidInput(label, side.faults)
+        raise InvalidInput(label, side.faults, "on_invalid")
     return side
 
 

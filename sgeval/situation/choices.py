@@ -156,7 +156,7 @@ def _parsed(given: Any, label: str, keys: Sequence[str], read: Any, options: Opt
     for key, count in unknown.items():
         warnings.warn(f"{label}[…].{shown(key)}: unknown key, not looked at ({count} times)", stacklevel=5)
     if every and options.on_invalid == "error":
-        raise InvalidInput(label, every)
+        raise InvalidInput(label, every, "on_invalid")
     return out
 
 

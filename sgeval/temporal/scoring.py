@@ -227,7 +227,7 @@ def parse_side(rows: Iterable[Any], label: str, options: Options) -> Parsed:
             parsed.graphs[number] = replace(graph, relations=kept)
             parsed.n_invalid += len(bad)
     if faults and options.on_invalid == "error":
-        raise InvalidInput(label, faults)
+        raise InvalidInput(label, faults, "on_invalid")
     return parsed
 
 
