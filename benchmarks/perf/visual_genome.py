@@ -1,6 +1,7 @@
 """Made files in the form of Visual Genome to Parquet: time and memory of our roads, and of `json.load` with `datasets`.
 
 python benchmarks/perf/visual_genome.py --megabytes 200
+python benchmarks/perf/visual_genome.py --megabytes 200 --like FOLDER   # records of published files, over and over
 """
 
 import argparse
@@ -24,17 +25,19 @@ NOUNS = "man woman tree window shirt wall person building sign table chair sky c
 PREDICATES = "on|has|in|of|wearing|near|with|above|holding|behind|under|sitting on|in front of|ON|wears|on side of a"
 
 
-def make(folder: Path, megabytes: float) -> None:
-    """Write files of so many megabytes together: 20 objects and 22 relations a picture.
+def make(folder: Path, megabytes: float, like: Path | None = None) -> None:
+    """Write files of so many megabytes together: those of made pictures, or of the pictures in the files of `like`.
 
-    One end in seven has another box than its object; in the first three published pictures it is one in eight, and one in
-    five says something else or more.
+    A made picture has 20 objects and 22 relations. One end in seven has another box than its object; in the first three
+    published pictures it is one in eight, and one in five says something else or more.
     """
     draw, number, written = random.Random(0), 0, 0
+    known = [_loaded(like / f"{name}.json") for name in FILES] if like else []
     files = {name: (folder / f"{name}.json").open("w") for name in FILES}
     while written < megabytes * 1e6:
         number += 1
-        for name, record in zip(FILES, _picture(number, draw)):
+        again = ({**entries[number % len(entries)], "image_id": number} for entries in known)
+        for name, record in zip(FILES, again if like else _picture(number, draw)):
             written += files[name].write(("[" if number == 1 else ", ") + json.dumps(record))
     for file in files.values():
         file.write("]")
@@ -82,10 +85,10 @@ def _plain(folder: Path, out: Path, encode: bool) -> None:
     from datasets import Features
     from datasets.arrow_writer import ArrowWriter
 
-    from sgeval.readers.visual_genome_columns import SCHEMA
+    from sgeval.columns import IMAGE
 
     relationships, objects, image_data = (_loaded(folder / f"{name}.json") for name in FILES)
-    features = Features.from_arrow_schema(SCHEMA)
+    features = Features.from_arrow_schema(IMAGE)
     arrow = ArrowWriter(path=str(out), features=features)
     for rows, items, entry in zip(relationships, objects, image_data):
         example = _example(rows["relationships"], items["objects"], entry)
@@ -140,10 +143,11 @@ def columns(folder: Path, out: Path) -> None:
     """Ours to Parquet by columns, written as an export is."""
     import pyarrow.parquet as pq
 
+    from sgeval.columns import IMAGE
     from sgeval.readers.parquet import text_columns
-    from sgeval.readers.visual_genome_columns import SCHEMA, read_columns
+    from sgeval.readers.visual_genome_columns import read_columns
 
-    with pq.ParquetWriter(out, SCHEMA, compression="zstd", use_dictionary=text_columns(SCHEMA)) as parquet:
+    with pq.ParquetWriter(out, IMAGE, compression="zstd", use_dictionary=text_columns(IMAGE)) as parquet:
         for batch in read_columns(folder):
             parquet.write_batch(batch)
 
@@ -226,6 +230,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--road", choices=ROADS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help="files that are there already, instead of made ones")
+    parser.add_argument("--like", type=Path, help="folder of a few published records, to repeat instead of made ones")
     arguments = parser.parse_args()
     if arguments.road:
         _run(arguments.road, arguments.folder)
@@ -233,7 +238,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = arguments.folder or Path(made)
         if arguments.folder is None:
-            make(folder, arguments.megabytes)
+            make(folder, arguments.megabytes, arguments.like)
         print(json.dumps(summary(folder, arguments.rounds), indent=1))
 
 

@@ -11,13 +11,12 @@ from sgeval.data.sets import DATA_SETS
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.readers import parquet
 from sgeval.schemas import Kind
+from sgeval.validation import HEAVY_COLUMNS
 
 MARK = "<!-- made by sgeval data export:"
 """Begins the line of a card that says what an export holds: data set, config, parts."""
 PAIRS = "pair_vocabulary"
 """The folder of an export that counts its triplets."""
-HEAVY = ("image", "panoptic_map", "video")
-"""The columns of pictures and clips, which no graph has."""
 ENDING = ".parquet"
 
 
@@ -73,7 +72,7 @@ def read_exported(files: Sequence[Path], kind: Kind) -> Iterator[dict[str, Any]]
         names = parquet.column_names(file)
         if kind == "video" and "image_id" in names:
             raise SgevalError(f"{one_line(str(file))}: expected rows of videos, got those of pictures")
-        yield from parquet.rows(file, {f"{kind}_id": "text"}, [name for name in names if name not in HEAVY])
+        yield from parquet.rows(file, {f"{kind}_id": "text"}, [name for name in names if name not in HEAVY_COLUMNS])
 
 
 class ExportedImages(Mapping[str, Mapping[str, Any]]):

@@ -14,10 +14,10 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from sgeval.data.exported import HEAVY
 from sgeval.errors import SgevalError, one_line
 from sgeval.hub.schema import features_of
 from sgeval.records import Graph, Object, Relation, Role, SceneGraph, TrackPoint, VideoGraph, label
+from sgeval.validation import HEAVY_COLUMNS
 
 PANOPTIC_FILE = "/panoptic_file"
 
@@ -83,7 +83,7 @@ def _table(graphs: Sequence[Graph], heavies: Sequence[Heavy], schema: pa.Schema)
         _check_parts(graph)
     columns = []
     for field in schema:
-        if field.name in HEAVY:
+        if field.name in HEAVY_COLUMNS:
             array = pa.array(list(map(attrgetter(field.name), heavies)), field.type)
         elif field.name == "objects":
             given = {}

@@ -15,67 +15,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sgeval.columns import IMAGE, OBJECT, RELATION
 from sgeval.readers.visual_genome import VisualGenomeConfig, find, joined_pictures
 from sgeval.readers.visual_genome_join import Joined
 from sgeval.readers.visual_genome_records import Mention, Row, names_of
 
 ROWS = 1000
 """Pictures of a batch: some 60,000 objects and ends of relations. More no longer helps, and exports have such groups."""
-
-_TEXTS = pa.list_(pa.string())
-_ROLES = pa.list_(pa.struct([("role", pa.string()), ("value", pa.string())]))
-_PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-_CODE = pa.struct([("size", pa.list_(pa.int32(), 2)), ("counts", pa.string())])
-_OBJECT = pa.struct(
-    [
-        ("id", pa.int64()),
-        ("category", pa.string()),
-        ("category_id", pa.int32()),
-        ("names", _TEXTS),
-        ("synsets", _TEXTS),
-        ("merged_ids", pa.list_(pa.int64())),
-        ("is_thing", pa.bool_()),
-        ("iscrowd", pa.bool_()),
-        ("attributes", _TEXTS),
-        ("attribute_types", _TEXTS),
-        ("level", pa.string()),
-        ("roles", _ROLES),
-        ("bbox", pa.list_(pa.float64(), 4)),
-        ("area", pa.float64()),
-        ("segment_id", pa.int64()),
-        ("segmentation", _CODE),
-    ]
-)
-_RELATION = pa.struct(
-    [
-        ("id", pa.int64()),
-        ("subject_id", pa.int64()),
-        ("object_id", pa.int64()),
-        ("predicate", pa.string()),
-        ("predicate_id", pa.int32()),
-        ("type", pa.string()),
-        ("synsets", _TEXTS),
-        ("score", pa.float64()),
-        ("roles", _ROLES),
-    ]
-)
-SCHEMA = pa.schema(
-    [
-        ("image", _PICTURE),
-        ("image_id", pa.string()),
-        ("file_name", pa.string()),
-        ("width", pa.int32()),
-        ("height", pa.int32()),
-        ("source", pa.string()),
-        ("video_id", pa.string()),
-        ("frame_index", pa.int32()),
-        ("panoptic_map", _PICTURE),
-        ("objects", pa.list_(_OBJECT)),
-        ("relations", pa.list_(_RELATION)),
-        ("extra", pa.string()),
-    ]
-)
-"""The columns of a picture's record. `image` and `panoptic_map` are null: whoever has the pictures puts them in."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 OUTSIDE = pa.scalar(-1, pa.int32())
@@ -85,7 +31,7 @@ OUTSIDE = pa.scalar(-1, pa.int32())
 def read_columns(
     data_dir: str | Path, *, config: VisualGenomeConfig = "v1.4", rows: int = ROWS
 ) -> Iterator[pa.RecordBatch]:
-    """The records of `read_visual_genome` as batches of `rows` pictures in the columns of `SCHEMA`, in the same order.
+    """The records of `read_visual_genome` as batches of `rows` pictures in the columns of `columns.IMAGE`, in the same order.
 
     Memory holds one batch. Raises `SgevalError` as `read_visual_genome`.
     """
@@ -127,7 +73,7 @@ def _batch(joined: list[Joined]) -> pa.RecordBatch:
         "relations": _lists([entry.relations for entry in joined], lambda rows: _relations(rows, joined)),
         "extra": pa.array(extras, pa.string()),
     }
-    return pa.RecordBatch.from_arrays(_filled(columns, SCHEMA, len(joined)), schema=SCHEMA)
+    return pa.RecordBatch.from_arrays(_filled(columns, IMAGE, len(joined)), schema=IMAGE)
 
 
 def _lists(lists: list[list[Any]], build: Any) -> pa.ListArray:
@@ -149,7 +95,7 @@ def _objects(items: list[Mention]) -> pa.StructArray:
         "roles": _no_roles(len(items)),
         "bbox": _boxes(items),
     }
-    return pa.StructArray.from_arrays(_filled(columns, _OBJECT, len(items)), fields=list(_OBJECT))
+    return pa.StructArray.from_arrays(_filled(columns, OBJECT, len(items)), fields=list(OBJECT))
 
 
 def _relations(rows: list[Row], joined: list[Joined]) -> pa.StructArray:
@@ -162,15 +108,17 @@ def _relations(rows: list[Row], joined: list[Joined]) -> pa.StructArray:
         "synsets": _texts([row.synsets or () for row in rows]),
         "roles": _no_roles(len(rows)),
     }
-    return pa.StructArray.from_arrays(_filled(columns, _RELATION, len(rows)), fields=list(_RELATION))
+    return pa.StructArray.from_arrays(_filled(columns, RELATION, len(rows)), fields=list(RELATION))
 
 
 def _texts(lists: list[tuple[str, ...]]) -> pa.ListArray:
-    return pa.array(lists, _TEXTS)
+    return pa.array(lists, pa.list_(pa.string()))
 
 
 def _no_roles(count: int) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), count + 1), pa.array([], _ROLES.value_type))
+    return pa.ListArray.from_arrays(
+        pa.repeat(pa.scalar(0, pa.int32()), count + 1), pa.array([], OBJECT.field("roles").type.value_type)
+    )
 
 
 def _boxes(items: list[Mention]) -> pa.Array:
