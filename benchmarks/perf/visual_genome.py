@@ -114,7 +114,7 @@ def _example(rows: list[dict[str, Any]], items: list[dict[str, Any]], entry: dic
                 "category_id": -1,
                 "names": item["names"],
                 "synsets": item["synsets"],
-                "merged_ids": item["merged_object_ids"],
+                "merged_ids": item.get("merged_object_ids", []),
                 "attributes": [],
                 "roles": [],
                 "bbox": [item["x"], item["y"], item["w"], item["h"]],
