@@ -397,6 +397,26 @@ async def fine(scope, receive, send):
     await send({"type": "http.response.body", "body": b""})
 
 
+@pytest.mark.parametrize(("space", "kept"), [("", {b"host"}), ("somebody/board", {b"host", b"x-forwarded-host"})])
+def test_a_visitor_chooses_no_address_for_the_page(tmp_path, monkeypatch, space, kept):
+    """On a Space a proxy writes these headers; elsewhere whoever asks may."""
+    monkeypatch.setenv("SPACE_ID", space)
+    seen = []
+
+    async def app(scope, receive, send):
+        seen.append({name for name, _ in scope["headers"]})
+        await fine(scope, receive, send)
+
+    names = (b"host", b"x-forwarded-host", b"x-gradio-user")
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "raw_path": b"/"}
+    asyncio.run(Guard(app, 100, tmp_path)({**scope, "headers": [(name, b"a") for name in names]}, None, _nowhere))
+    assert seen == [kept]
+
+
+async def _nowhere(message):
+    pass
+
+
 def test_an_upload_takes_the_room_that_it_announces(tmp_path):
     guard = Guard(fine, 1_000_000, tmp_path)
     guard._uploading, guard._reserved = 21, 21 * 1_000  # small ones that are under way

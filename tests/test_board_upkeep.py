@@ -11,6 +11,7 @@ from sgeval.board.results import ENTRY
 from sgeval.board.server import Upkeep
 from sgeval.board.tables import Tables
 from sgeval.errors import SgevalError
+from sgeval.judges.providers import Secret
 
 
 @pytest.fixture
@@ -22,6 +23,7 @@ def filled(tmp_path):
 class FakeHub:
     def __init__(self):
         self.files, self.broken, self.refused, self.commits = {}, False, "", []
+        self.words = "too\nlarge"
 
     def snapshot_download(self, repo_id, *, repo_type, local_dir):
         if self.broken:
@@ -37,7 +39,7 @@ class FakeHub:
 
     def upload_folder(self, *, repo_id, repo_type, folder_path, path_in_repo, commit_message):
         if path_in_repo == self.refused:
-            raise ValueError("too\nlarge")
+            raise ValueError(self.words)
         self.commits.append(path_in_repo)
         self.files |= {f"{path_in_repo}/{name}": data for name, data in tree(folder_path).items()}
 
@@ -81,6 +83,13 @@ class TestRemote:
         assert hub.commits == [f"videos/{second.name}", f"videos/{first.name}"]
         assert hub.files[f"videos/{third.name}/{ENTRY}"] == b"of another"
 
+    def test_a_key_in_what_the_hub_says_is_not_told(self, filled):
+        hub, said = FakeHub(), []
+        hub.refused = f"videos/{filled.add('one', 12)[0].id}"
+        hub.words = "no such token: hf_SECRET"
+        Remote("me/results", hub, said.append, Secret("hf_SECRET").hide).keep([filled.results.folder / hub.refused])
+        assert len(said) == 1 and "no such token: ***" in said[0]
+
 
 class TestUpkeep:
     """A board that is running: what comes to its folder from elsewhere, and what the Hub lacks."""
@@ -120,3 +129,30 @@ class TestUpkeep:
         assert results.look() == [] and results.faults == []
         hidden.rename(place)
         assert [each.id for each in results.look()] == [entry.id] and results.look() == []
+
+    def test_an_entry_that_is_completed_later(self, filled):
+        results = Results(filled.results.folder, filled.board.tasks)
+        entry, _ = filled.add("one", 12)
+        path = filled.results.place(entry) / ENTRY
+        whole = path.read_bytes()
+        path.write_bytes(whole[:100])
+        assert results.look() == [] and results.look() == [] and len(results.faults) == 1
+        path.write_bytes(whole)
+        assert [each.id for each in results.look()] == [entry.id] and results.look() == []
+
+    def test_it_goes_on_after_a_fault_of_any_kind(self, filled, capsys, monkeypatch):
+        monkeypatch.setattr("sgeval.board.server.EVERY", 0.01)
+        hub, results = FakeHub(), filled.results
+        calls = []
+
+        def look():
+            calls.append(1)
+            if len(calls) < 3:
+                raise RuntimeError("one\nof many")
+            return []
+
+        monkeypatch.setattr(results, "look", look)
+        entry, _ = filled.add("one", 12)
+        Upkeep(results, Tables(filled.board, results), Remote("me/results", hub)).start()
+        assert wait_for(lambda: hub.commits == [f"videos/{entry.id}"])
+        assert capsys.readouterr().err.splitlines()[:2] == ["sgeval: results: not looked at (RuntimeError)"] * 2

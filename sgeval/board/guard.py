@@ -59,6 +59,8 @@ class Guard:
 
     def __init__(self, app: Any, upload_bytes: int, uploads: Path) -> None:
         self.app, self.upload_bytes, self.uploads = app, upload_bytes, uploads
+        self.untrusted = (b"x-gradio-",) if os.environ.get("SPACE_ID") else (b"x-gradio-", b"x-forwarded-")
+        """How headers begin that a visitor may have written: only on a Space a proxy writes those of the second kind."""
         self._uploading, self._reserved = 0, 0
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -76,7 +78,8 @@ class Guard:
         if not length.isdigit() or int(length) > most:
             await _refuse(scope, send, 413)
             return
-        scope = {**scope, "headers": [pair for pair in scope["headers"] if not pair[0].startswith(b"x-gradio-")]}
+        kept = [pair for pair in scope["headers"] if not pair[0].startswith(self.untrusted)]
+        scope = {**scope, "headers": kept}
         if scope["path"] == UPLOAD:
             is_told = b"content-length" in headers and b"transfer-encoding" not in headers
             await self._upload(scope, receive, send, most, int(length) if is_told else most)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sgeval.board.results import ENTRY
 from sgeval.errors import SgevalError, one_line
+from sgeval.judges.providers import Secret
 
 
 class Hub(Protocol):
@@ -29,8 +30,11 @@ class Hub(Protocol):
 class Remote:
     """A repository of results."""
 
-    def __init__(self, repo: str, hub: Hub, say: Callable[[str], None] = print) -> None:
-        self.repo, self.hub, self.say = repo, hub, say
+    def __init__(
+        self, repo: str, hub: Hub, say: Callable[[str], None] = print, hide: Callable[[str], str] = str
+    ) -> None:
+        """`hide` takes out of a text what nobody is to read."""
+        self.repo, self.hub, self.say, self.hide = repo, hub, say, hide
         self._there: set[str] = set()
         self._told: set[str] = set()
 
@@ -39,7 +43,7 @@ class Remote:
         try:
             self.hub.snapshot_download(self.repo, repo_type="dataset", local_dir=folder)
         except Exception as fault:  # of many libraries
-            raise SgevalError(f"results of {self.repo}: cannot be fetched ({one_line(str(fault))})") from None
+            raise SgevalError(f"results of {self.repo}: cannot be fetched ({self._said(fault)})") from None
 
     def keep(self, entries: Iterable[Path]) -> None:
         """Upload the folders of entries that are not there. What fails is told once, and waits for the next call; it is on
@@ -49,16 +53,16 @@ class Remote:
             return
         try:  # another board may add to it too
             files = self.hub.list_repo_files(self.repo, repo_type="dataset")
+            self._there |= {file.removesuffix(f"/{ENTRY}") for file in files if file.endswith(f"/{ENTRY}")}
         except Exception as fault:  # of many libraries
-            self._tell(f"results of {self.repo}: cannot be listed ({one_line(str(fault))})")
+            self._tell(f"results of {self.repo}: cannot be listed ({self._said(fault)})")
             return
-        self._there |= {file.removesuffix(f"/{ENTRY}") for file in files if file.endswith(f"/{ENTRY}")}
         for place, folder in named.items():
             if place not in self._there:
                 try:
                     self._upload(place, folder)
                 except Exception as fault:  # of many libraries
-                    self._tell(f"{place}: not uploaded to {self.repo} yet ({one_line(str(fault))})")
+                    self._tell(f"{place}: not uploaded to {self.repo} yet ({self._said(fault)})")
 
     def _upload(self, place: str, folder: Path) -> None:
         self.hub.upload_folder(
@@ -70,6 +74,9 @@ class Remote:
         )
         self._there.add(place)
 
+    def _said(self, fault: Exception) -> str:
+        return one_line(self.hide(str(fault)))
+
     def _tell(self, words: str) -> None:
         if words not in self._told:
             self.say(words)
@@ -80,4 +87,4 @@ def connect(repo: str, token: str | None) -> Remote:
     """The repository of a name."""
     from huggingface_hub import HfApi
 
-    return Remote(repo, HfApi(token=token))
+    return Remote(repo, HfApi(token=token), hide=Secret(token or "").hide)

@@ -42,6 +42,8 @@ COPIED = 0.95
 """The share of the references that a submission may repeat word for word; one that repeats as much is shown apart."""
 NEW, STALE = ".new-", 3600
 """What folders of entries are called that are not whole yet, and the seconds after which one was left by a killed process."""
+READ = (0, 0)
+"""What stands for the size and time of an entry that was read: it never changes."""
 
 
 @dataclass(frozen=True)
@@ -222,17 +224,18 @@ class Results:
     def __init__(self, folder: str | Path, tasks: Mapping[str, Task]) -> None:
         self.folder, self.tasks = Path(folder), tasks
         self.faults: list[str] = []
-        self._seen: set[Path] = set()
+        self._seen: dict[Path, tuple[int, int]] = {}
         self._entries: dict[str, dict[str, Entry]] = {task: {} for task in tasks}
         self.look()
 
     def look(self) -> list[Entry]:
-        """Read what came to the folder since the last look; the entries among it that fit their task."""
+        """Read what came to the folder since the last look, or was refused and has changed; the entries among it that fit
+        their task."""
         new = []
         for path in sorted(self.folder.glob(f"*/*/{ENTRY}")):
-            if path in self._seen or path.parent.name.startswith(NEW):
+            if path.parent.name.startswith(NEW) or self._seen.get(path) in (READ, now := _stamp(path)):
                 continue
-            self._seen.add(path)
+            self._seen[path] = now
             try:
                 entry = _read(path)
                 place = f"{entry.task}/{entry.id}"
@@ -240,6 +243,7 @@ class Results:
                 _check_fit(entry, self.tasks[entry.task], place)
                 self._check_units(entry)
                 self._keep(entry)
+                self._seen[path] = READ
                 new.append(entry)
             except SgevalError as fault:
                 self.faults.append(one_line(str(fault)))
@@ -298,7 +302,7 @@ class Results:
             with atomic_write(work / ENTRY) as file:
                 file.write(_written(entry))
             work.chmod(0o755)
-            self._seen.add(target / ENTRY)
+            self._seen[target / ENTRY] = READ
             work.rename(target)  # refused where another is in the way, unless that is an empty folder
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
@@ -316,6 +320,15 @@ class Results:
                 raise SgevalError(
                     f"{one_line(entry.about.system)}: {expected}: {len(ids):,} {words} ({first_ids(ids)})"
                 )
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """A file's size, and when it was last changed."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (-1, -1)
+    return (status.st_size, status.st_mtime_ns)
 
 
 def _written(entry: Entry) -> str:

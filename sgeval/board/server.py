@@ -75,7 +75,10 @@ class Upkeep:
 
     def _again(self) -> None:
         while True:
-            self.look()
+            try:
+                self.look()
+            except Exception as fault:  # whatever it is: the next look may do
+                print(f"sgeval: results: not looked at ({type(fault).__name__})", file=sys.stderr)
             self._wanted.wait(EVERY)
             self._wanted.clear()
 

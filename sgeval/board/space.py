@@ -14,7 +14,7 @@ from sgeval.board.pages import link_to
 from sgeval.board.results import About
 from sgeval.board.scoring import ENDINGS, Outcome, Scorer
 from sgeval.board.settings import Board, Task
-from sgeval.board.standing import Row
+from sgeval.board.standing import Row, Standing
 from sgeval.board.tables import ALL, Tables, Wanted, headings, kinds, sizes, table, widths
 from sgeval.errors import SgevalError, counted, one_line
 from sgeval.report.text import NOTHING, metric_name
@@ -43,10 +43,7 @@ def build(board: Board, tables: Tables, scorer: Scorer, about: str, uploads: Pat
 def _table_tab(page: Any, task: Task, tables: Tables) -> None:
     found = tables.of(task.id)
     with gr.Tab(task.title, id=task.id):
-        gr.Markdown(
-            f"{task.what}\n\nRanked by `{task.key}` of {metric_name(task.metric)}, over "
-            f"{counted(found.n_units, found.unit)}. Higher is better."
-        )
+        intro = gr.Markdown(_intro(task, found))
         with gr.Row(equal_height=True):
             search = gr.Textbox(
                 label="Search systems and teams", max_lines=1, max_length=200, elem_id=f"{task.id}-search"
@@ -65,7 +62,7 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
         now = tables.of(task.id)
         wanted = Wanted(str(search or "")[:200], size or ALL, judge or ALL, protocol or ALL)
         below = gr.Dataframe(table(task, now.apart, wanted, is_apart=True), visible=bool(now.apart))
-        return table(task, now.ranked, wanted, is_apart=False), below, now.notes
+        return table(task, now.ranked, wanted, is_apart=False), below, now.notes, _intro(task, now)
 
     def open(*given: Any) -> tuple[Any, ...]:
         now = tables.of(task.id)
@@ -75,10 +72,16 @@ def _table_tab(page: Any, task: Task, tables: Tables) -> None:
         return *look(*given), *(gr.Dropdown(choices=[ALL, *each]) for each in choices)
 
     quiet: dict[str, Any] = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
-    outputs = [ranked, apart, notes]
+    outputs = [ranked, apart, notes, intro]
     page.load(open, filters, [*outputs, size, judge, protocol], **quiet)
     # one event for all filters, so that the answer to the last choice is the last to come
     gr.on([each.change for each in filters], look, filters, outputs, trigger_mode="always_last", **quiet)
+
+
+def _intro(task: Task, found: Standing) -> str:
+    """What is asked, and by what is ranked."""
+    over = f", over {counted(found.n_units, found.unit)}" if found.n_units else ""
+    return f"{task.what}\n\nRanked by `{task.key}` of {metric_name(task.metric)}{over}. Higher is better."
 
 
 def _frame(task: Task, rows: Sequence[Row], *, is_apart: bool) -> Any:
