@@ -324,7 +324,7 @@ def _flip_tests(pairs: Mapping[Place, Floats], flips: int, seed: int) -> dict[Pl
     changes = np.concatenate(list(drawn.values()), axis=1)
     ends = np.cumsum([change.shape[1] for change in drawn.values()])
     beyond = Counter(drawn.keys())  # what was seen is one of the flips
-    for marks in _flips(len(changes), flips, seed):
+    for marks in flip_marks(len(changes), flips, seed):
         moved = marks @ changes
         for (place, change), end in zip(drawn.items(), ends, strict=True):
             beyond[place] += _beyond(pairs[place], moved[:, end - change.shape[1] : end])
@@ -339,7 +339,7 @@ def _beyond(pair: Floats, moved: Floats) -> int:
     return int((values >= least * (1 - 1e-12)).sum())  # sums in another order may lose a last digit
 
 
-def _flips(n: int, flips: int, seed: int) -> Iterator[Floats]:
+def flip_marks(n: int, flips: int, seed: int) -> Iterator[Floats]:
     """Marks, 1 where a unit is exchanged, a row a flip, some blocks of `BLOCK` rows at a time."""
     blocks = range(-(-flips // BLOCK))
     step = max(1, CHUNK // (BLOCK * max(n, 1)))

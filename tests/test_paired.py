@@ -61,6 +61,13 @@ class TestPaired:
         moved = paired(sample(values), sample(values + 1e-3), ["x"])["x"]
         assert moved.difference == pytest.approx(-1e-3) and moved.p_value < 0.01
 
+    def test_rounding_of_pooled_scores_is_no_difference(self):
+        """Ten relations a picture: sums may move by ten times as much as one score."""
+        values = np.linspace(1, 9, 40)
+        found = paired(sample(values, [10] * 40), sample(values + 9e-5, [10] * 40), ["x"])["x"]
+        assert (found.difference, found.p_value) == (0.0, 1.0)
+        assert paired(sample(values, [10] * 40), sample(values + 2e-4, [10] * 40), ["x"])["x"].p_value < 0.01
+
     @pytest.mark.parametrize("seed", range(6))
     def test_against_all_exchanges(self, seed):
         """Ten units: all 1,024 exchanges are tried."""
