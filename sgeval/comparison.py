@@ -140,9 +140,10 @@ def compare(
 
     Every system of a group is compared with its best one by the first key, or with `baseline` (a name), in the group
     that holds it: difference, bootstrap interval, sign-flip test (see `sgeval.summary.paired`), p-values adjusted over
-    all tests of the comparison (Holm), or, where some group's best is one of three or more, over all pairs
-    that could have been compared (`sgeval.familywise.adjusted`). Runs of another protocol form groups of their own, which say what differs; they
-    are never ranked together. Intervals of scores are those of the runs, and are made here where a run has none.
+    all tests of the comparison (Holm), or, where some group's best is one of three or more, over all pairs that could
+    have been compared (`sgeval.familywise.adjusted`). Runs of another protocol form groups of their own, which say what
+    differs; they are never ranked together. Intervals of scores are those of the runs, and are made here where a run has
+    none.
 
     Parameters
     ----------

@@ -26,12 +26,12 @@ def adjusted(families: Sequence[Family], flips: int = FLIPS, seed: int = 0) -> l
     """The p-value of each system against its family's base, adjusted for all pairs that could have been compared.
 
     The best of m systems is picked by the scores it is tested on, and is ahead by luck: of ten equal systems some is
-    "told apart" from it in 14 % of all test sets after Holm's adjustment for nine tests. So each difference is held
+    "told apart" from it in 13 % of all test sets after Holm's adjustment for nine tests. So each difference is held
     against the largest among the pairs of all systems. Per pair, T = |Σ d| / √Σ d² over the units' shares d of the
-    difference; one flip takes the same sign for a unit in all pairs. From the largest T down: p = (b + 1) / (flips + 1) with b flips
-    whose largest T is the T seen or more, over all pairs of the systems not yet told apart, of all families; and no p is
-    below one before it. That is step-down max T (Westfall and Young 1993, section 2.6; Romano and Wolf 2005) along the
-    eliminations of a model confidence set (Hansen, Lunde and Nason 2011).
+    difference; one flip takes the same sign for a unit in all pairs. From the largest T down: p = (b + 1) / (flips + 1)
+    with b flips whose largest T is the T seen or more, over all pairs of the systems not yet told apart, of all families;
+    and no p is below one before it. That is step-down max T (Westfall and Young 1993, section 2.6; Romano and Wolf 2005)
+    along the eliminations of a model confidence set (Hansen, Lunde and Nason 2011).
 
     The chance that a system as good as the best is told apart is at most the level as far as differences are jointly as
     likely with all signs turned: of two exchangeable systems always, of more as units grow. The shares of a ratio are

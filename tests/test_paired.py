@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.statistics.simulate import WORLDS, simulate
-from sgeval.summary import FLIPS, NO_INTERVAL, Sample, holm, paired
+from sgeval.summary import FLIPS, NO_INTERVAL, Sample, _tail, holm, paired
 
 
 def sample(numerators, denominators=None, units=None, **more):
@@ -85,10 +86,17 @@ class TestPaired:
         differences = one[draws].mean(axis=1) - other[draws].mean(axis=1)
         # Two bootstraps of 4,000: ends agree to a few hundredths of the spread.
         spread = differences.std()
-        ends = np.quantile(differences, [0.025, 0.975])
+        # Widened: t of 59 degrees is 2.00100; times sqrt(60/59), 2.01788; as a normal tail, 0.02180.
+        ends = np.quantile(differences, [0.0218, 0.9782])
         assert [found.interval.percentile_low, found.interval.percentile_high] == pytest.approx(ends, abs=0.15 * spread)
         # 1.959964 + 0.841621 standard deviations.
         assert found.detectable == pytest.approx(2.801585 * spread, rel=0.05)
+
+    @pytest.mark.parametrize(("n", "t"), [(5, 2.776445), (10, 2.262157), (50, 2.009575), (1001, 1.962339)])
+    def test_tails_are_those_of_t(self, n, t):
+        """t of n − 1 degrees at 97.5 %, from a printed table, times sqrt(n / (n − 1))."""
+        tail = NormalDist().inv_cdf(1 - _tail(0.95, n))
+        assert tail == pytest.approx(t * math.sqrt(n / (n - 1)), rel=4e-3)
 
     def test_antisymmetric(self):
         one, other = sample([0.2, 0.9, 0.4]), sample([0.1, 0.5, 0.6])

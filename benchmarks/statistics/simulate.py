@@ -167,9 +167,14 @@ def several(field: Field, m: int, n: int, n_sets: int, flips: int, seed: int = 0
         ]
         base = next(line.against.name for line in lines if line.against)
         equal = [quality[int(line.name)] == quality[int(base)] for line in lines]
-        alarms.append(tuple(any(each[side] for each, same in zip(both, equal, strict=True) if same) for side in (0, 1)))
+        alike = [each for each, same in zip(both, equal, strict=True) if same]
+        alarms.append((any(holm_says for holm_says, _ in alike), any(says for _, says in alike)))
         told += [each for each, same in zip(both, equal, strict=True) if not same]
-    return Told(*np.mean(alarms, axis=0), *(np.mean(told, axis=0) if told else (None, None)))
+    false_holm, false = (float(share) for share in np.mean(alarms, axis=0))
+    if not told:
+        return Told(false_holm, false, None, None)
+    power_holm, power = (float(share) for share in np.mean(told, axis=0))
+    return Told(false_holm, false, power_holm, power)
 
 
 def main() -> None:
@@ -191,8 +196,8 @@ def main() -> None:
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for field, m, n in itertools.product(FIELDS, (2, 3, 10), (40, 200)):
         found = several(field, m, n, args.sets, args.flips)
-        shares = (found.false_alarms_holm, found.false_alarms, found.power_holm, found.power)
-        words = ("–" if share is None else f"{100 * share:.1f} %" for share in shares)
+        several_shares = (found.false_alarms_holm, found.false_alarms, found.power_holm, found.power)
+        words = ("–" if share is None else f"{100 * share:.1f} %" for share in several_shares)
         print(f"| {field.name} | {m} | {n} | " + " | ".join(words) + " |", flush=True)
 
 
