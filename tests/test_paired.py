@@ -54,6 +54,14 @@ class TestPaired:
         one, other = (sample(rng.random(14)) for _ in (0, 1))
         assert paired(one, other, ["x"])["x"].p_value == pytest.approx(exact_p(one, other), abs=0.02)
 
+    @pytest.mark.parametrize(("better", "worse"), [(9, 1), (7, 4), (3, 3), (13, 0)])
+    def test_right_or_wrong_is_mcnemars_exact_test(self, better, worse):
+        """Twice the binomial tail of the pictures that differ; those on which both are right or wrong count nothing."""
+        n = better + worse
+        one, other = ([*[right] * better, *[1 - right] * worse, *[1] * 20, *[0] * 7] for right in (1, 0))
+        tail = sum(math.comb(n, k) for k in range(max(better, worse), n + 1)) / 2**n
+        assert paired(sample(one), sample(other), ["x"])["x"].p_value == pytest.approx(min(1.0, 2 * tail))
+
     def test_rounding_is_no_difference(self):
         """Scores that moved by 1e-9 with the size of a batch, all in one direction: nothing is told apart."""
         values = np.linspace(0.1, 0.9, 40)
