@@ -1,6 +1,6 @@
 """Do intervals cover the truth, and do tests raise false alarms, as often as they say? By simulated test sets.
 
-`python -m benchmarks.statistics.simulate` prints a table; with 1,000 sets a row it takes some ten minutes.
+`python -m benchmarks.statistics.simulate` prints two tables; with 1,000 sets a row it takes some half an hour.
 """
 
 import argparse
