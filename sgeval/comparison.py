@@ -2,7 +2,8 @@
 
 Runs form groups that may be ranked: those of one protocol, on the same references. The protocol is the signature without
 the parts that moved no number here. Within a group every system is compared with one of them, pairwise on the same
-pictures or videos.
+pictures or videos. Where that one is the best of three or more, it was picked from the scores that are tested, and p-values
+are adjusted for all pairs (`sgeval.familywise`); else for the tests (Holm).
 """
 
 import math
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sgeval.errors import SgevalError, one_of, shown
+from sgeval.familywise import Family, adjusted
 from sgeval.protocol import differing_parts, protocol
 from sgeval.runs import FORMS, Run
 from sgeval.summary import ENDS, FLIPS, NOISE, REPLICATES, Interval, Paired, Sample, bootstrap, holm, paired_each
@@ -22,6 +24,9 @@ SHOWN_IDS = 3
 TOLD_APART = 0.05  # p-value at which a test tells two systems apart
 FLIPS_A_TEST = 40
 """Flips for each test of a comparison, at least: the smallest p-value, adjusted for all tests, is then 1/40."""
+FEWEST_FLIPS = 1_000
+PAIR_FLIPS = 1_000_000_000
+"""Flips times pairs of systems, at most: seconds. 10,000 flips up to 447 systems of which the best was picked."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +69,13 @@ class Against:
     name: str
     """Of that one."""
     found: Paired
-    p_holm: float | None
-    """The p-value, adjusted for all tests of the comparison."""
+    p_adjusted: float | None
+    """The p-value, adjusted for all tests of the comparison, or for all pairs."""
 
     @property
     def is_told_apart(self) -> bool:
         """Whether the adjusted p-value is small enough."""
-        return self.p_holm is not None and self.p_holm <= TOLD_APART
+        return self.p_adjusted is not None and self.p_adjusted <= TOLD_APART
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,9 @@ class Comparison:
     n_units: int
     groups: tuple[Group, ...]
     n_tests: int
+    n_pairs: int
+    """What p-values are adjusted for, where a best system was picked from its scores: all pairs that could have been
+    compared; 0 where they are adjusted for the tests."""
     replicates: int
     flips: int
     seed: int
@@ -132,8 +140,10 @@ def compare(
 
     Every system of a group is compared with its best one by the first key, or with `baseline` (a name), in the group
     that holds it: difference, bootstrap interval, sign-flip test (see `sgeval.summary.paired`), p-values adjusted over
-    all tests of the comparison (Holm). Runs of another protocol form groups of their own, which say what differs; they
-    are never ranked together. Intervals of scores are those of the runs, and are made here where a run has none.
+    all tests of the comparison (Holm), or, where some group's best is one of three or more, over all pairs that could
+    have been compared (`sgeval.familywise.adjusted`). Runs of another protocol form groups of their own, which say what
+    differs; they are never ranked together. Intervals of scores are those of the runs, and are made here where a run has
+    none.
 
     Parameters
     ----------
@@ -144,7 +154,8 @@ def compare(
     baseline
         The name of the run that the others are compared with.
     replicates, flips, seed
-        Of the bootstrap and of the test; 10,000 flips by default, and 40 a test where there are more than 250.
+        Of the bootstrap and of the test. 10,000 flips by default; 40 a test where there are more than 250, or fewer, 1,000
+        at least, where there are more than 100,000 pairs.
 
     Raises
     ------
@@ -184,9 +195,16 @@ def rank(
     if baseline is not None:
         one_of("baseline", baseline, names)
     together = grouped([system.protocol for system in systems])
-    if flips is None:
-        flips = max(FLIPS, FLIPS_A_TEST * len(keys) * (len(systems) - len(together)))
-    told = _against(together, systems, names, keys, baseline, (replicates, flips, seed))
+    sets = _sets(together, systems, names, keys, baseline)
+    n_pairs = sum(
+        len(each.members) * (len(each.members) - 1) // 2 if each.is_picked else len(each.members) - 1 for each in sets
+    )
+    is_picked = any(each.is_picked for each in sets)
+    if flips is None and is_picked:
+        flips = min(FLIPS, max(FEWEST_FLIPS, PAIR_FLIPS // n_pairs))
+    elif flips is None:
+        flips = max(FLIPS, FLIPS_A_TEST * sum(len(each.members) - 1 for each in sets))
+    told = _against(sets, systems, names, is_picked, (replicates, flips, seed))
     groups = [
         Group(
             tuple(members),
@@ -199,7 +217,7 @@ def rank(
     ]
     form = FORMS[metric]
     head = (metric, tuple(keys), form.factor, form.unit, n_units)
-    return Comparison(*head, tuple(groups), len(told), replicates, flips, seed)
+    return Comparison(*head, tuple(groups), len(told), n_pairs if is_picked else 0, replicates, flips, seed)
 
 
 def _one_metric(systems: Sequence[Run] | Sequence[Contender]) -> str:
@@ -291,33 +309,71 @@ Draws = tuple[int, int, int]
 Told = dict[tuple[str, int], Against]
 
 
-def _against(
+@dataclass(frozen=True)
+class _Set:
+    """Systems of a group that have a score under a key."""
+
+    key: str
+    members: tuple[int, ...]
+    base: int
+    """The one that the others are compared with."""
+    is_picked: bool
+    """Whether it was picked from three or more by its score."""
+
+
+def _sets(
     groups: Sequence[Sequence[int]],
     systems: Sequence[Contender],
     names: Sequence[str],
     keys: Sequence[str],
     baseline: str | None,
-    draws: Draws,
-) -> Told:
-    """By key and position of a system, how it stands to the one that its group is compared with."""
-    found: dict[tuple[str, int], tuple[str, Paired]] = {}
+) -> list[_Set]:
+    """What is compared: a set a group and key whose base has a score."""
+    found = []
     for members in groups:
         with_score = [at for at in members if systems[at].value(keys[0]) is not None]
         if not with_score:
             continue
         best = max(with_score, key=lambda at: (systems[at].value(keys[0]), -at))
-        base = next((at for at in members if names[at] == baseline), best)
-        sides = {
-            (key, at): (systems[at].sample, systems[base].sample, key)
-            for at in members
-            for key in keys
-            if at != base and all(systems[side].value(key) is not None for side in (at, base))
+        named = next((at for at in members if names[at] == baseline), None)
+        base = best if named is None else named
+        for key in keys:
+            known = tuple(at for at in members if systems[at].value(key) is not None)
+            if base in known:
+                found.append(_Set(key, known, base, named is None and len(with_score) > 2))
+    return found
+
+
+def _against(
+    sets: Sequence[_Set], systems: Sequence[Contender], names: Sequence[str], is_picked: bool, draws: Draws
+) -> Told:
+    """By key and position of a system, how it stands to the one that its group is compared with."""
+    sides = {
+        (each.key, at): (systems[at].sample, systems[each.base].sample, each.key)
+        for each in sets
+        for at in each.members
+        if at != each.base
+    }
+    found = paired_each(sides, *draws)
+    p_values = [pair.p_value for pair in found.values()]
+    if is_picked:
+        families = [
+            Family([systems[at].sample for at in each.members], each.key, each.members.index(each.base), each.is_picked)
+            for each in sets
+        ]
+        by_place = {
+            (each.key, at): p_value
+            for each, values in zip(sets, adjusted(families, *draws[1:]), strict=True)
+            for at, p_value in zip(each.members, values, strict=True)
         }
-        found |= {place: (names[base], pair) for place, pair in paired_each(sides, *draws).items()}
-    adjusted = holm([pair.p_value for _, pair in found.values()])
+        # Where few units differ the test of one pair is exact, and may say less than flips that were drawn.
+        p_values = [None if p is None else max(p, by_place[place]) for place, p in zip(found, p_values, strict=True)]
+    else:
+        p_values = holm(p_values)
+    base = {(each.key, at): names[each.base] for each in sets for at in each.members}
     return {
-        place: Against(name, pair, p_value)
-        for (place, (name, pair)), p_value in zip(found.items(), adjusted, strict=True)
+        place: Against(base[place], pair, p_value)
+        for (place, pair), p_value in zip(found.items(), p_values, strict=True)
     }
 
 

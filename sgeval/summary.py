@@ -146,21 +146,36 @@ Statistic = Callable[[Floats], Floats]
 """From sums of columns, a row each, to a value a row; NaN where it is undefined."""
 
 
-def _interval(statistic: Statistic, columns: Floats, sums: Floats, level: float) -> Interval:
-    """The interval of a statistic of the columns' sums."""
+def _interval(statistic: Statistic, columns: Floats, sums: Floats, level: float, *, widened: bool = False) -> Interval:
+    """The interval of a statistic of the columns' sums; `widened` for few units."""
     whole = np.array([[column.sum() for column in columns.T]])
     estimate = float(statistic(whole)[0])
     values = statistic(sums)
     values = values[~np.isnan(values)]
     left_out = statistic(whole - columns)
     has_spread = len(values) > 0 and not math.isclose(values.min(), values.max(), rel_tol=1e-12)
-    if not math.isfinite(estimate) or np.count_nonzero(columns[:, 1::2].any(axis=1)) < 2 or not has_spread:
+    n = int(np.count_nonzero(columns[:, 1::2].any(axis=1)))
+    if not math.isfinite(estimate) or n < 2 or not has_spread:
         return NO_INTERVAL
-    tail = (1 - level) / 2
+    tail = _tail(level, n) if widened else (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     ends = _bca_levels(estimate, values, left_out[np.isfinite(left_out)], tail)
     bca = np.quantile(values, ends) if ends else (low, high)
     return Interval(float(bca[0]), float(bca[1]), float(low), float(high))
+
+
+def _tail(level: float, n: int) -> float:
+    """The tail to read off a bootstrap of n units: replicates spread by the standard deviation over n, not n − 1, and
+    normally, where Student's t with n − 1 degrees belongs (Hesterberg 2015, section 4.3); t by its expansion about z."""
+    z = -NormalDist().inv_cdf((1 - level) / 2)
+    free = n - 1
+    t = (
+        z
+        + (z**3 + z) / (4 * free)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * free**3)
+    )
+    return max(1e-6, NormalDist().cdf(-math.sqrt(n / free) * t))  # of two units: the outermost replicates
 
 
 def _mean_ratio(sums: Floats) -> Floats:
@@ -200,7 +215,7 @@ class Paired:
     difference: float | None
     """Score of the first minus score of the second; `None` where one is undefined."""
     interval: Interval
-    """Of the difference, by a bootstrap that draws the same units for both."""
+    """Of the difference, by a bootstrap that draws the same units for both; widened for few units."""
     p_value: float | None
     """Two-sided, of the sign-flip test; `None` with fewer than two units."""
     detectable: float | None
@@ -219,7 +234,8 @@ def paired(
 ) -> dict[str, Paired]:
     """Compare two systems score by score, on the units of both.
 
-    Interval: the same units are drawn with replacement for both, `replicates` times. Test: under the null hypothesis the
+    Interval: the same units are drawn with replacement for both, `replicates` times; its tails are those of Student's t
+    (Hesterberg 2015), since a bootstrap of few units spreads too little. Test: under the null hypothesis the
     two are exchangeable on each unit, so each flip exchanges them on every unit with probability 1/2, and `p = (b + 1) /
     (flips + 1)` with b flips whose difference is as large as the one seen, or larger (Fisher's randomisation test; Edgington
     and Onghena 2007); where 13 units or fewer differ, all exchanges are tried and p is exact. `detectable = (z_0.975 +
@@ -293,7 +309,7 @@ def _paired(columns: Floats, sums: Floats, scale: float, p_value: float, level: 
         return Paired(None, NO_INTERVAL, None, None)
     if np.count_nonzero(columns[:, 1::2].any(axis=1)) < 2:
         return Paired(scale * seen, NO_INTERVAL, None, None)
-    found = _interval(_difference, columns, sums, level)
+    found = _interval(_difference, columns, sums, level, widened=True)
     values = _difference(sums)
     values = values[~np.isnan(values)]
     half = columns.shape[1] // 2
@@ -324,7 +340,7 @@ def _flip_tests(pairs: Mapping[Place, Floats], flips: int, seed: int) -> dict[Pl
     changes = np.concatenate(list(drawn.values()), axis=1)
     ends = np.cumsum([change.shape[1] for change in drawn.values()])
     beyond = Counter(drawn.keys())  # what was seen is one of the flips
-    for marks in _flips(len(changes), flips, seed):
+    for marks in flip_marks(len(changes), flips, seed):
         moved = marks @ changes
         for (place, change), end in zip(drawn.items(), ends, strict=True):
             beyond[place] += _beyond(pairs[place], moved[:, end - change.shape[1] : end])
@@ -339,7 +355,7 @@ def _beyond(pair: Floats, moved: Floats) -> int:
     return int((values >= least * (1 - 1e-12)).sum())  # sums in another order may lose a last digit
 
 
-def _flips(n: int, flips: int, seed: int) -> Iterator[Floats]:
+def flip_marks(n: int, flips: int, seed: int) -> Iterator[Floats]:
     """Marks, 1 where a unit is exchanged, a row a flip, some blocks of `BLOCK` rows at a time."""
     blocks = range(-(-flips // BLOCK))
     step = max(1, CHUNK // (BLOCK * max(n, 1)))

@@ -5,6 +5,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -79,7 +80,9 @@ class TestCompare:
             assert line.against.found.p_value == pytest.approx(p_value, abs=0.003)
         tests = [line.against for line in lines[1:]]
         assert found.n_tests == 2 and all(test.is_told_apart for test in tests)
-        assert min(test.p_holm for test in tests) == pytest.approx(2 * min(test.found.p_value for test in tests))
+        # T is sqrt(10) and 3, and 1 between low and least: sqrt(10) takes all 10 of one sign; then high and low are left.
+        assert [test.p_adjusted for test in tests] == pytest.approx([2 / 2**9, 2 / 2**10], abs=0.003)
+        assert found.n_pairs == 3
 
     def test_baseline(self, runs):
         found = compare(runs, baseline="least")
@@ -87,7 +90,7 @@ class TestCompare:
         assert by_name["least"] is None and by_name["low"].name == "least"
         # One picture differs: exchanged or not, the two are as far apart.
         assert by_name["low"].found.p_value == 1.0 and not by_name["low"].is_told_apart
-        assert "Not told apart: low." in tabular.verdicts(found, "value")[0]
+        assert "Not told apart: low." in tabular.verdict(found.groups[0], "value")
 
     def test_scores_equal_but_for_rounding_share_a_rank(self, runs):
         nudged = replace(runs[0], name="nudged", result=runs[0].result | {"value": 25.0 + 1e-12})
@@ -136,7 +139,7 @@ class TestGroups:
         assert [group.names for group in found.groups] == [("low", "least"), ("high",)]
         assert found.groups[1].differs == (("verbs", "top1", "gold"),)
         assert found.groups[0].lines["value"][0].rank == 1 and found.groups[1].lines["value"][0].rank is None
-        assert "verbs gold here, top1 above" in tabular.differs(found.groups[1])
+        assert "verbs gold here, top1 in the first table" in tabular.differs(found.groups[1])
 
     def test_baseline_of_another_group_leaves_the_first_its_best(self, runs):
         found = compare([runs[0], moved(runs[1], verbs="gold"), runs[2]], baseline="high")
@@ -277,6 +280,67 @@ class TestWritten:
         for line in text.splitlines():
             assert line.startswith("% ") or "%" not in line.replace(r"\%", "")
 
+    def test_latex_prints_every_character(self):
+        """In the usual font | is a dash, and two backticks, apostrophes or hyphens are one sign; -1.5 is a number."""
+        assert tabular.latex_text("a|``b``''--c") == r"a\textbar{}`{}`b`{}`'{}'-{}-c"
+        assert tabular.latex_text("---?`!`") == "-{}-{}-?{}`!{}`"
+        assert tabular.latex_text("-1.50 [-3.00, 2.00] a-1") == "$-$1.50 [$-$3.00, 2.00] a-1"
+        assert tabular.latex_text("– −") == "-- $-$"
+
+    def test_a_verdict_stands_under_its_own_table(self, runs):
+        """Three protocols: each verdict after its table and before the next; what differs is said of the first table."""
+        others = [
+            replace(moved(runs[at], verbs=verbs), name=f"{verbs}{at}") for verbs in ("gold", "x") for at in (0, 1)
+        ]
+        found = compare([runs[0], runs[2], *others])
+        texts = [tabular.to_markdown(found), tabular.to_latex(found)]
+        with_terminal = CliRunner()
+        folders = []
+        for at, run in enumerate([runs[0], runs[2], *others]):
+            folder = runs[0].folder.parent / f"written{at}"
+            copytree(run.folder, folder)
+            results = folder / "results.json"
+            results.write_text(json.dumps(json.loads(results.read_text()) | {"name": run.name, "result": run.result}))
+            folders.append(str(folder))
+        texts.append(with_terminal.invoke(app, ["compare", *folders]).stdout)
+        for text in texts:
+            places = [
+                text.index(words)
+                for words in ("from low:", "verbs gold here, top1", "from gold1:", "verbs x here, top1", "from x1:")
+            ]
+            assert places == sorted(places) and text.count("Told apart from") == 3
+            assert text.count("in the first table") == 2 and "above" not in text
+        rows = list(csv.DictReader(io.StringIO(tabular.to_csv(found))))
+        assert rows[2]["differs"] == "verbs: top1 -> gold"
+
+    @pytest.mark.parametrize("before", ["", " ", "   "])
+    @pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+    def test_no_cell_of_a_csv_file_is_a_formula(self, runs, before, sign):
+        """Not even where `;` ends a cell."""
+        for start in ("", ";", "a;"):
+            text = f"{start}{before}{sign}1+1"
+            found = compare([replace(runs[0], name=text), runs[1]])
+            (row,) = (row for row in csv.DictReader(io.StringIO(tabular.to_csv(found))) if "1+1" in row["system"])
+            assert row["system"] == f"{start}'{before}{sign}1+1"
+            assert all(not cell.lstrip().startswith(tuple("=+-@＝＋－＠")) for cell in row["system"].split(";"))
+
+    @pytest.mark.parametrize("char", ["\t", "\r", "\n", "\u00a0", "\u3000", "\ufeff", "\u200b"])
+    def test_what_a_spreadsheet_may_skip_is_no_start(self, runs, char):
+        found = compare([replace(runs[0], name=f"{char}=1+1"), runs[1]])
+        assert f"\\u{ord(char):04x}=1+1" in tabular.to_csv(found)
+
+    def test_parts_that_differ_start_no_cell(self, runs):
+        other = moved(runs[1], **{"=1+1": "x", "=2": "y"})
+        rows = list(csv.DictReader(io.StringIO(tabular.to_csv(compare([runs[0], other])))))
+        assert rows[1]["differs"].startswith("'=1+1: ") and ";" not in rows[1]["differs"]
+
+    def test_the_note_says_what_p_is_adjusted_for(self, runs):
+        (note,) = tabular.notes(compare(runs))
+        assert "adjusted for 3 pairs, since the best was picked" in note and "in one test at 5 %, not adjusted" in note
+        (named,) = tabular.notes(compare(runs, baseline="low"))
+        (two,) = tabular.notes(compare(runs[:2]))
+        assert "adjusted for 2 tests (Holm)" in named and "adjusted for 1 test (Holm)" in two
+
     def test_p_values(self):
         assert [tabular.p_text(value) for value in (0.0004, 0.0496, 1.0, None)] == ["< 0.001", "0.050", "1.000", "–"]
 
@@ -341,7 +405,8 @@ class TestPage:
 
 
 def test_a_thousand_systems_can_be_told_apart():
-    """The smallest p-value is 1 / (flips + 1): with 10,000 flips none could be, after adjusting for 600 tests."""
+    """The smallest p-value is 1 / (flips + 1): with 10,000 flips none could be, after Holm's adjustment for 600 tests.
+    The best was picked from its scores: p-values are adjusted for all pairs, in one go, and flips stay few."""
     units = tuple(map(str, range(40)))
     base = np.linspace(0.5, 0.9, 40)
     systems = [
@@ -357,5 +422,8 @@ def test_a_thousand_systems_can_be_told_apart():
         for values in [base * (0.9 - 0.001 * at if at else 1.0)]
     ]
     found = rank(systems, ("theta",), replicates=20)
-    assert found.flips == 40 * 599 and found.n_tests == 599
+    assert found.flips == 1_000_000_000 // (600 * 599 // 2) and (found.n_tests, found.n_pairs) == (599, 600 * 599 // 2)
     assert all(line.against is None or line.against.is_told_apart for line in found.groups[0].lines["theta"])
+    named = rank(systems, ("theta",), "s0", replicates=20)
+    assert named.flips == 40 * 599 and (named.n_tests, named.n_pairs) == (599, 0)
+    assert all(line.against is None or line.against.is_told_apart for line in named.groups[0].lines["theta"])

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.statistics.simulate import WORLDS, simulate
-from sgeval.summary import FLIPS, NO_INTERVAL, Sample, holm, paired
+from sgeval.summary import FLIPS, NO_INTERVAL, Sample, _tail, holm, paired
 
 
 def sample(numerators, denominators=None, units=None, **more):
@@ -53,6 +54,14 @@ class TestPaired:
         one, other = (sample(rng.random(14)) for _ in (0, 1))
         assert paired(one, other, ["x"])["x"].p_value == pytest.approx(exact_p(one, other), abs=0.02)
 
+    @pytest.mark.parametrize(("better", "worse"), [(9, 1), (7, 4), (3, 3), (13, 0)])
+    def test_right_or_wrong_is_mcnemars_exact_test(self, better, worse):
+        """Twice the binomial tail of the pictures that differ; those on which both are right or wrong count nothing."""
+        n = better + worse
+        one, other = ([*[right] * better, *[1 - right] * worse, *[1] * 20, *[0] * 7] for right in (1, 0))
+        tail = sum(math.comb(n, k) for k in range(max(better, worse), n + 1)) / 2**n
+        assert paired(sample(one), sample(other), ["x"])["x"].p_value == pytest.approx(min(1.0, 2 * tail))
+
     def test_rounding_is_no_difference(self):
         """Scores that moved by 1e-9 with the size of a batch, all in one direction: nothing is told apart."""
         values = np.linspace(0.1, 0.9, 40)
@@ -60,6 +69,13 @@ class TestPaired:
         assert (found.difference, found.p_value, found.detectable) == (0.0, 1.0, None)
         moved = paired(sample(values), sample(values + 1e-3), ["x"])["x"]
         assert moved.difference == pytest.approx(-1e-3) and moved.p_value < 0.01
+
+    def test_rounding_of_pooled_scores_is_no_difference(self):
+        """Ten relations a picture: sums may move by ten times as much as one score."""
+        values = np.linspace(1, 9, 40)
+        found = paired(sample(values, [10] * 40), sample(values + 9e-5, [10] * 40), ["x"])["x"]
+        assert (found.difference, found.p_value) == (0.0, 1.0)
+        assert paired(sample(values, [10] * 40), sample(values + 2e-4, [10] * 40), ["x"])["x"].p_value < 0.01
 
     @pytest.mark.parametrize("seed", range(6))
     def test_against_all_exchanges(self, seed):
@@ -78,10 +94,17 @@ class TestPaired:
         differences = one[draws].mean(axis=1) - other[draws].mean(axis=1)
         # Two bootstraps of 4,000: ends agree to a few hundredths of the spread.
         spread = differences.std()
-        ends = np.quantile(differences, [0.025, 0.975])
+        # Widened: t of 59 degrees is 2.00100; times sqrt(60/59), 2.01788; as a normal tail, 0.02180.
+        ends = np.quantile(differences, [0.0218, 0.9782])
         assert [found.interval.percentile_low, found.interval.percentile_high] == pytest.approx(ends, abs=0.15 * spread)
         # 1.959964 + 0.841621 standard deviations.
         assert found.detectable == pytest.approx(2.801585 * spread, rel=0.05)
+
+    @pytest.mark.parametrize(("n", "t"), [(5, 2.776445), (10, 2.262157), (50, 2.009575), (1001, 1.962339)])
+    def test_tails_are_those_of_t(self, n, t):
+        """t of n − 1 degrees at 97.5 %, from a printed table, times sqrt(n / (n − 1))."""
+        tail = NormalDist().inv_cdf(1 - _tail(0.95, n))
+        assert tail == pytest.approx(t * math.sqrt(n / (n - 1)), rel=4e-3)
 
     def test_antisymmetric(self):
         one, other = sample([0.2, 0.9, 0.4]), sample([0.1, 0.5, 0.6])

@@ -64,7 +64,8 @@ def test_runs_of_another_protocol_stand_apart(tmp_path: Path) -> None:
     page = Page(render_ranking([third, other, good], tmp_path / "ranking.html"))
     assert "cannot all be ranked together. They were scored by 2 protocols" in page.words
     assert (
-        "Not ranked with the systems above, for this differs: Part Protocol 1 Here penalty none bounded" in page.words
+        "Not ranked with systems of other tables, for this differs from the first: Part Protocol 1 Here penalty none bounded"
+        in page.words
     )
     assert "1 good 90.00" in page.words and "2 third 30.00" in page.words and "– other 90.00" in page.words
     # What separates systems is told of those that may be ranked.

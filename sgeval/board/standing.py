@@ -10,7 +10,7 @@ from sgeval.board.settings import Task
 from sgeval.comparison import Comparison, Line, grouped, rank
 from sgeval.errors import counted
 from sgeval.protocol import differing_parts
-from sgeval.report.tabular import cells, ends_text
+from sgeval.report.tabular import adjustment, cells, ends_text
 from sgeval.report.text import NOTHING, number
 from sgeval.runs import FORMS
 from sgeval.summary import ENDS, Interval
@@ -142,8 +142,8 @@ def _notes(found: Comparison | None, has_apart: bool) -> str:
         return first
     return (
         f"{first}To the first: the difference, with a 95 % bootstrap interval ({found.replicates:,} replicates over "
-        f"{counted(found.n_units, found.unit)}). Ties: a two-sided sign-flip test ({found.flips:,} flips), adjusted for "
-        f"{counted(found.n_tests, 'test')} (Holm)."
+        f"{counted(found.n_units, found.unit)}). Ties: a two-sided sign-flip test ({found.flips:,} flips), "
+        f"{adjustment(found)}."
     )
 
 
@@ -159,7 +159,7 @@ def _row(task: Task, entry: Entry, differs: tuple[tuple[str, str, str], ...]) ->
 def _ranked_row(task: Task, entry: Entry, line: Line, is_shared: bool) -> Row:
     factor, against = FORMS[task.metric].factor, line.against
     _, _, _, behind, p_value, _ = cells(line, factor)
-    is_like_first = against is not None and against.p_holm is not None and not against.is_told_apart
+    is_like_first = against is not None and against.p_adjusted is not None and not against.is_told_apart
     tie = "=" if is_shared else "≈" if is_like_first else ""
     interval = ends_text(line.interval, factor)
     row = _row(task, entry, ())

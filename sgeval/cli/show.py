@@ -156,8 +156,8 @@ def show_comparison(found: Comparison) -> None:
             if words := tabular.differs(group):
                 console.print(f"[yellow]{escape(words)}[/]", soft_wrap=True)
             console.print(table)
-        for words in tabular.verdicts(found, key):
-            console.print(escape(words), soft_wrap=True)
+            if words := tabular.verdict(group, key):
+                console.print(escape(words), soft_wrap=True)
     for words in tabular.notes(found):
         console.print(f"[dim]{escape(words)}[/]", soft_wrap=True)
     for group in found.groups:

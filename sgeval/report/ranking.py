@@ -201,11 +201,11 @@ def lead(found: Comparison, lines: Sequence[Line]) -> tuple[str, str, str, str] 
     words = f"is first with {times(best.value, factor)}, {times(-(against.found.difference or 0.0), factor)} points ahead of"
     if best.value == second.value:
         words = f"has {times(best.value, factor)}, the same score as"
-    if against.p_holm is None:
+    if against.p_adjusted is None:
         test = f"One {found.unit} is too few for a test."
     else:
         told = "tells them apart" if against.is_told_apart else "does not tell them apart"
-        test = f"A paired test {told} (p {'' if against.p_holm < 0.001 else '= '}{p_text(against.p_holm)})."
+        test = f"A paired test {told} (p {'' if against.p_adjusted < 0.001 else '= '}{p_text(against.p_adjusted)})."
     return cut(best.name), words, cut(second.name), f"({times(second.value, factor)}). {test}"
 
 

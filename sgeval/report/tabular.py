@@ -13,13 +13,18 @@ from sgeval.report.text import NOTHING, cut, metric_name, number, percent
 from sgeval.summary import Interval
 
 HEADINGS = ("#", "system", "score", "difference", "p", "detects")
-NOT_RANKED = "Not ranked with the runs above, for these numbers measure something else"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NOT_RANKED = "Not ranked with runs of other tables, for these numbers measure something else"
+FORMULA = re.compile(r"(^|;)(\s*[=+\-@＝＋－＠])")
+LIGATURE = re.compile(r"([-`'])(?=\1)|([?!])(?=`)")
+MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+APART = "\0"  # between characters that LaTeX would print as one; no text on one line has it
 LATEX = {
     "\\": r"\textbackslash{}",
     **{char: f"\\{char}" for char in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    APART: "{}",
     "–": "--",
     "−": "$-$",
     "<": "$<$",
@@ -31,7 +36,7 @@ def title(found: Comparison, key: str) -> str:
     """What a table is of.
 
     >>> from sgeval.comparison import Comparison
-    >>> title(Comparison("theta", ("theta",), 100.0, "picture", 40, (), 0, 2000, 10000, 0), "theta")
+    >>> title(Comparison("theta", ("theta",), 100.0, "picture", 40, (), 0, 0, 2000, 10000, 0), "theta")
     'θ × 100'
     """
     name = metric_name(found.metric)
@@ -42,13 +47,18 @@ def title(found: Comparison, key: str) -> str:
 def cells(line: Line, factor: float) -> tuple[str, ...]:
     """A system's row under `HEADINGS`."""
     score = with_ends(line.value, line.interval, factor)
-    head = (str(line.rank or NOTHING), one_line(cut(line.name)), score)
+    head = (str(line.rank or NOTHING), shown_name(line.name), score)
     if line.against is None:
         return (*head, *[NOTHING] * 3)
     pair = line.against.found
     sign = "+" if (pair.difference or 0) > 0 else ""
     difference = sign + with_ends(pair.difference, pair.interval, factor)
-    return (*head, difference, p_text(line.against.p_holm), times(pair.detectable, factor))
+    return (*head, difference, p_text(line.against.p_adjusted), times(pair.detectable, factor))
+
+
+def shown_name(name: str) -> str:
+    """A system's name as tables and sentences show it, before they escape it in their own way."""
+    return one_line(cut(name))
 
 
 def with_ends(value: float | None, ends: Interval, factor: float) -> str:
@@ -84,26 +94,30 @@ def differs(group: Group) -> str:
     """Where a group's protocol is not that of the first: empty for the first."""
     if not group.differs:
         return ""
-    parts = (f"{name} {here or 'none'} here, {there or 'none'} above" for name, there, here in group.differs)
+    parts = (
+        f"{name} {here or 'none'} here, {there or 'none'} in the first table" for name, there, here in group.differs
+    )
     return f"{NOT_RANKED}: {one_line('; '.join(parts))}."
-
-
-def verdicts(found: Comparison, key: str) -> list[str]:
-    """The verdicts of all groups that have one."""
-    return [words for group in found.groups if (words := verdict(group, key))]
 
 
 def verdict(group: Group, key: str) -> str:
     """Which systems of a group the test does not tell from the one they are compared with; empty without a test."""
-    told = [(one_line(cut(line.name)), line.against) for line in group.lines[key] if line.against]
+    told = [(shown_name(line.name), line.against) for line in group.lines[key] if line.against]
     if not told:
         return ""
     alike = [name for name, against in told if not against.is_told_apart]
-    base = one_line(cut(told[0][1].name))
+    base = shown_name(told[0][1].name)
     words = [f"Told apart from {base}: {len(told) - len(alike)} of {len(told)}."]
     words += [f"Not told apart: {', '.join(alike)}."] if alike else []
     words += ["The others were not tested against each other (--baseline does so)."] if len(told) > 1 else []
     return " ".join(words)
+
+
+def adjustment(found: Comparison) -> str:
+    """What p-values are adjusted for."""
+    if found.n_pairs:
+        return f"adjusted for {counted(found.n_pairs, 'pair')}, since the best was picked from its scores (step-down max T)"
+    return f"adjusted for {counted(found.n_tests, 'test')} (Holm)"
 
 
 def notes(found: Comparison) -> list[str]:
@@ -113,8 +127,8 @@ def notes(found: Comparison) -> list[str]:
     return [
         f"Difference: to the system without one. Brackets: 95 % bootstrap intervals over {counted(found.n_units, found.unit)}"
         f", {found.replicates:,} replicates, the same draws for both systems. p: two-sided sign-flip test, {found.flips:,} "
-        f"flips, adjusted for {counted(found.n_tests, 'test')} (Holm). Detects: the smallest difference that these "
-        f"{found.unit}s tell from 0 at 5 % with a power of 80 %. Seed {found.seed}."
+        f"flips, {adjustment(found)}. Detects: the smallest difference that these {found.unit}s tell from 0 in one test at "
+        f"5 %, not adjusted, with a power of 80 %. Seed {found.seed}."
     ]
 
 
@@ -145,8 +159,7 @@ def _written(
         blocks.append([heading.format(title(found, key))])
         for group in found.groups:
             rows = [tuple(escape(cell) for cell in cells(line, found.factor)) for line in group.lines[key]]
-            blocks += [[escape(differs(group))], table(rows)]
-        blocks += [[escape(words)] for words in verdicts(found, key)]
+            blocks += [[escape(differs(group))], table(rows), [escape(verdict(group, key))]]
     blocks += [[escape(words)] for words in notes(found)]
     blocks.append([verbatim.format(line) for group in found.groups for line in signatures(group)])
     return "\n\n".join("\n".join(block) for block in blocks if any(block)) + "\n"
@@ -169,10 +182,11 @@ def _markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
 def latex_text(text: str) -> str:
     """A text that LaTeX prints as it is.
 
-    >>> latex_text("sit_on 5 %")
-    'sit\\\\_on 5 \\\\%'
+    >>> print(latex_text("sit_on 5 % -3"), latex_text("a--b|c"))
+    sit\\_on 5 \\% $-$3 a-{}-b\\textbar{}c
     """
-    return "".join(LATEX.get(char, char) for char in text)
+    apart = LIGATURE.sub(lambda found: found[0] + APART, MINUS.sub("−", text))
+    return "".join(LATEX.get(char, char) for char in apart)
 
 
 def _latex_table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -204,16 +218,16 @@ def records(found: Comparison) -> Iterator[dict[str, Any]]:
                     "difference_low": pair.interval.low if pair else None,
                     "difference_high": pair.interval.high if pair else None,
                     "p_value": pair.p_value if pair else None,
-                    "p_holm": against.p_holm if against else None,
+                    "p_adjusted": against.p_adjusted if against else None,
                     "detectable": pair.detectable if pair else None,
                     "n_units": found.n_units,
-                    "differs": "; ".join(f"{name}: {there} -> {here}" for name, there, here in group.differs),
+                    "differs": " · ".join(f"{name}: {there} -> {here}" for name, there, here in group.differs),
                     "signature": by_name[line.name].signature,
                 }
 
 
 def to_csv(found: Comparison) -> str:
-    """The rows of `records`. A text that a spreadsheet would run as a formula is quoted with an apostrophe."""
+    """The rows of `records`. What a spreadsheet would run as a formula gets an apostrophe, also after a `;`."""
     rows = list(records(found))
     file = io.StringIO()
     writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -225,8 +239,7 @@ def to_csv(found: Comparison) -> str:
 def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = one_line(value)
-    return f"'{text}" if text.lstrip().startswith(FORMULA) else text
+    return FORMULA.sub(r"\1'\2", one_line(value))
 
 
 def to_json(found: Comparison) -> str:
