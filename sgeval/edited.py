@@ -38,7 +38,9 @@ def refuse_edited(run: "Run") -> None:
         raise SgevalError(f"{_place(run)}: expected a signature in its results, got {shown(given)}")
     parts = parts_of(given)
     if "|".join(f"{name}:{value}" for name, value in parts.items()) != given:
-        raise SgevalError(f"{_place(run)}: expected a signature of name:value parts, each once, got {shown(given, 200)}")
+        raise SgevalError(
+            f"{_place(run)}: expected a signature of name:value parts, each once, got {shown(given, 200)}"
+        )
     _check_parts(run, parts)
     _check_result(run, parts, _made(run, given))
 
