@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sgeval import __version__, alignment, situation, temporal
+from sgeval.alignment.scoring import VOCABULARY
 from sgeval.encoders.aliases import ALIASES
 from sgeval.errors import SgevalError, one_line, shown
 from sgeval.judges.make import OFFLINE
 from sgeval.signature import parts_of, signature
+from sgeval.strict_json import read_rows
 from sgeval.summary import ENDS
+from sgeval.vocabulary import vocabulary_of_rows
 
 if TYPE_CHECKING:
     from sgeval.runs import Run
@@ -77,12 +80,15 @@ def _asked(run: "Run", parts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_model(run: "Run", parts: Mapping[str, str]) -> dict[str, object]:
-    """The parts of a metric that has a model: its name where one of the two is a name of ours, and how it ran."""
+    """The parts of a metric that has a model: its name where one of the two is a name of ours, and how it ran; and the digest
+    of the vocabulary that lies beside a run of θ."""
     model = parts.get("model", "")
     known = ALIASES.get(model)
     template = run.options.template or (known.template if known else parts.get("template", ""))
     if run.metric == alignment.KEY:
-        found = run.options.signature(template)
+        ordered = run.options.protocol == "openvocsgg"
+        rows = read_rows(run.folder / VOCABULARY)
+        found = run.options.signature(template) | {"vocab": vocabulary_of_rows(rows, "none").digest(ordered)}
     else:
         found = run.options.signature(template, run.rows.with_references)
     named = run.inputs.get("model")

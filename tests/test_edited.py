@@ -114,6 +114,7 @@ def test_each_number_is_made_again(run):
         ("relations", "version:", "version:9", 'version "'),
         ("theta", "singletons:skip", "singletons:include", 'singletons "skip"'),
         ("theta", "value:cosine", "value:softmax100", 'value "cosine"'),
+        ("theta", "vocab:", "vocab:0", 'vocab "'),
         ("theta", "draw:0", "draw:1", 'draw "0", got "1"'),
         ("frames", "verbs:top1", "verbs:gold", 'verbs "top1", got "gold"'),
         ("frames", "|missing:", "|maxvalues:3|missing:", 'maxvalues "absent", got "3"'),
@@ -147,6 +148,19 @@ def test_parts_that_the_inputs_say(run, inputs, old, new, words):
     with pytest.raises(SgevalError) as fault:
         read_run(run)
     assert words in str(fault.value)
+
+
+@pytest.mark.parametrize("run", ["theta"], indirect=True)
+def test_the_vocabulary_of_a_run_stays_beside_it(run):
+    """Left out of the digests and shortened, so that fewer candidates stand in the way."""
+    edit(run, lambda whole: whole["files"].pop("vocabulary.jsonl"))
+    read_run(run)
+    (run / "vocabulary.jsonl").write_text((run / "vocabulary.jsonl").read_text().split("\n")[0])
+    with pytest.raises(SgevalError, match='inputs give, vocab "'):
+        read_run(run)
+    (run / "vocabulary.jsonl").unlink()
+    with pytest.raises(SgevalError, match=r"vocabulary\.jsonl"):
+        read_run(run)
 
 
 @pytest.mark.parametrize("run", ["relations"], indirect=True)
