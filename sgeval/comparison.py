@@ -7,9 +7,9 @@ are adjusted for all pairs (`sgeval.familywise`); else for the tests (Holm).
 """
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,14 @@ class Contender:
     """See `sgeval.protocol.protocol`, for the keys that are compared."""
     units: frozenset[str]
     """The ids of its pictures or videos."""
+    folder: str = ""
+    """Where its run is, if it is at hand."""
 
     @classmethod
     def of(cls, run: Run, keys: Sequence[str] = ()) -> "Contender":
         """The one that a run is, for these keys (its headline by default)."""
-        return cls(run.name, run.metric, run.result, run.sample, protocol(run, keys), units(run))
+        of = (run.name, run.metric, run.result, run.sample, protocol(run, keys), units(run))
+        return cls(*of, str(run.folder))
 
     @property
     def signature(self) -> str:
@@ -191,7 +194,7 @@ def rank(
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise SgevalError(f"{option}: expected a whole number, {least} or more, got {shown(number)}")
     n_units = _check_units(systems)
-    names = numbered([system.name for system in systems])
+    names = numbered([system.name for system in systems], [system.folder for system in systems])
     if baseline is not None:
         one_of("baseline", baseline, names)
     together = grouped([system.protocol for system in systems])
@@ -230,19 +233,28 @@ def _one_metric(systems: Sequence[Run] | Sequence[Contender]) -> str:
     return metrics[0]
 
 
-def numbered(names: Sequence[str]) -> list[str]:
-    """Names of which none occurs twice: those that do are numbered.
+def numbered(names: Sequence[str], folders: Sequence[str] = ()) -> list[str]:
+    """Names of which none occurs twice: those that do come with the last part of their folders where these differ, else
+    with a number.
 
     >>> numbered(["a", "b", "a"])
     ['a (1)', 'b', 'a (2)']
+    >>> numbered(["a", "b", "a"], ["runs/x", "runs/b", "runs/y"])
+    ['a (x)', 'b', 'a (y)']
     """
-    often = Counter(names)
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(f"{name} ({seen[name]})" if often[name] > 1 else name)
-    return found
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        places.setdefault(name, []).append(at)
+    found = list(names)
+    for name, several in places.items():
+        if len(several) == 1:
+            continue
+        marks = [Path(folders[at]).name if folders else "" for at in several]
+        if not all(marks) or len({*marks}) < len(marks):
+            marks = [str(number) for number in range(1, len(several) + 1)]
+        for at, mark in zip(several, marks, strict=True):
+            found[at] = f"{name} ({mark})"
+    return found if len({*found}) == len(found) else numbered(found)
 
 
 def grouped(protocols: Sequence[Mapping[str, str]]) -> list[list[int]]:

@@ -10,7 +10,7 @@ from sgeval.formats import read_graphs
 from sgeval.relclip import Options, score
 from sgeval.report import render_ranking, render_report
 from sgeval.report.page import check_target
-from sgeval.runs import RESULTS, Run, describe_file, read_run, write_run
+from sgeval.runs import RESULTS, Run, describe_file, read_own, write_run
 from sgeval.signature import parts_of
 
 SCENES = Path(__file__).parent / "assets" / "demo_scenes"
@@ -91,4 +91,4 @@ def _run(name: str, folder: Path) -> Run:
         "images": str(SCENES / "images"),
     }
     write_run(folder, name, scoring, inputs)
-    return read_run(folder)
+    return read_own(folder)

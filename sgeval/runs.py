@@ -18,10 +18,12 @@ from types import UnionType
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from sgeval import __version__, alignment, relclip, situation, strict_json, temporal
+from sgeval.edited import refuse_edited
 from sgeval.errors import SgevalError, one_of
 from sgeval.files import atomic_write
 from sgeval.options import options_of
 from sgeval.rows import ImageRow, Rows
+from sgeval.signature import parts_of
 from sgeval.summary import Sample
 
 RESULTS = "results.json"
@@ -29,6 +31,8 @@ ITEMS = "items.parquet"
 IMAGES = "images.parquet"
 PROGRESS = "progress.sqlite"
 FORMAT = 1
+NO_NAME = "(no name)"
+"""What a run is called whose name is empty or blank."""
 PACKAGES = ("numpy", "pillow", "torch", "open_clip_torch", "transformers")
 
 
@@ -64,6 +68,8 @@ class Form:
     """The key of the headline."""
     tables: Mapping[str, tuple[str, type[Any]]]
     """By file: the field of the rows that it holds, and what a row of it is."""
+    result: Callable[[Any, Any, str], dict[str, Any]]
+    """From rows, options and signature to the flat result."""
     sample: Callable[[Any, Any], Sample]
     """From rows and options to what the scores are made of, unit by unit."""
     factor: float = 1.0
@@ -84,14 +90,36 @@ def _of_pictures(item: type[Any]) -> dict[str, tuple[str, type[Any]]]:
     return {ITEMS: ("items", item), IMAGES: ("images", ImageRow)}
 
 
+def _of_relations(key: str) -> Form:
+    """RelCLIPScore, or a relative, by the key of its headline."""
+
+    def result(rows: Any, options: Any, signature: str) -> dict[str, Any]:
+        return relclip.summarise(rows, options, key, signature)
+
+    tables = _of_pictures(relclip.Item)
+    return Form(relclip.Options, key, tables, result, partial(relclip.sample, key=key), factor=100.0)
+
+
+def _of_videos(rows: Any, options: Any, signature: str) -> dict[str, Any]:
+    return temporal.summarise(rows, options, parts_of(signature).get("judge", ""), signature)
+
+
 FORMS = {
-    **{
-        key: Form(relclip.Options, key, _of_pictures(relclip.Item), partial(relclip.sample, key=key), factor=100.0)
-        for key in relclip.KEYS.values()
-    },
-    alignment.KEY: Form(alignment.Options, alignment.KEY, _of_pictures(alignment.Item), alignment.sample, factor=100.0),
+    **{key: _of_relations(key) for key in relclip.KEYS.values()},
+    alignment.KEY: Form(
+        alignment.Options,
+        alignment.KEY,
+        _of_pictures(alignment.Item),
+        alignment.summarise,
+        alignment.sample,
+        factor=100.0,
+    ),
     situation.KEY: Form(
-        situation.Options, situation.HEADLINE, {ITEMS: ("items", situation.FrameRow)}, situation.sample
+        situation.Options,
+        situation.HEADLINE,
+        {ITEMS: ("items", situation.FrameRow)},
+        situation.summarise,
+        situation.sample,
     ),
     temporal.KEY: Form(
         temporal.Options,
@@ -101,6 +129,7 @@ FORMS = {
             "matches.parquet": ("matches", temporal.Match),
             "videos.parquet": ("videos", temporal.VideoRow),
         },
+        _of_videos,
         temporal.sample,
         unit="video",
         rows=temporal.Rows,
@@ -183,7 +212,15 @@ def write_run(folder: Path, name: str, scoring: Scoring, inputs: Mapping[str, An
 
 
 def read_run(folder: str | Path) -> Run:
-    """Read a run folder. Raises `SgevalError` when it is none or not complete."""
+    """Read a run folder. Raises `SgevalError` when it is none, is not complete, or has results that its rows and options do
+    not give (see `sgeval.edited`)."""
+    run = read_own(folder)
+    refuse_edited(run)
+    return run
+
+
+def read_own(folder: str | Path) -> Run:
+    """The same for a folder that the caller has just written: its results are not made again."""
     folder = Path(folder)
     if not (folder / RESULTS).is_file():
         raise SgevalError(f"{folder}: expected a run folder with {RESULTS}, found none")
@@ -197,7 +234,8 @@ def read_run(folder: str | Path) -> Run:
         tables = {field: _read_table(folder / file, row) for file, (field, row) in form.tables.items()}
         rows = form.rows(**tables, **{name: whole["border"][name] for name in form.border})
         options: Any = options_of(form.options, whole["options"])
-        head = (str(whole["name"]), str(whole["metric"]), dict(whole["result"]))
+        name = str(whole["name"])
+        head = (name if name.strip() else NO_NAME, str(whole["metric"]), dict(whole["result"]))
         return Run(folder, *head, options, dict(whole["inputs"]), dict(whole["versions"]), rows)
     except (KeyError, TypeError, AttributeError) as fault:
         raise SgevalError(f"{folder / RESULTS}: expected the results of a run, got another form ({fault})") from None

@@ -171,6 +171,8 @@ class TestEntries:
             ),
             ({"result": {**result, "triplet_accuracy": "<b>"}}, "expected the triplet_accuracy that its units give"),
             ({"result": {**result, "triplet_accuracy": None}}, "expected the triplet_accuracy that its units give"),
+            ({"result": {**result, "triplet_accuracy_low": "x"}}, "expected numbers as the ends of its interval"),
+            ({"result": {**result, "triplet_accuracy_high": 10**400}}, "expected numbers as the ends of its interval"),
             ({"sample": {**whole["sample"], "units": [*units[:-1], units[0]]}}, "expected each unit once"),
             ({"protocol": {**whole["protocol"], "judge": "wordnet"}}, "expected the protocol that its signature says"),
             ({"protocol": {**whole["protocol"], "version": "9"}}, "expected the protocol that its signature says"),

@@ -205,8 +205,11 @@ class TestRefused:
             SgevalError, match=r"the 40 ids of demo/test-40-f6388ad82e0c, got others: 1 missing \(\"scene_040\"\)$"
         ):
             entry_of(run, TASK, bundle)
-        with pytest.raises(SgevalError, match=r"expected a run that fits one that is over its ids .*--task"):
+        with pytest.raises(
+            SgevalError, match=r": expected the 40 ids of demo/test-40-f6388ad82e0c, got others: 1 miss"
+        ) as it:
             write_results([run], tmp_path, shelf())
+        assert "--task" not in str(it.value) and "psg" not in str(it.value)
 
     @pytest.mark.parametrize("value", [None, "30", True, [0.3], 10**400, -(10**10)])
     def test_a_score_that_is_withheld_or_none(self, good, bundle, value):
@@ -393,12 +396,32 @@ def asked(monkeypatch):
 
 
 class TestPush:
+    @pytest.mark.filterwarnings("ignore:repo. expected who pushes")
     def test_dry_run_asks_nobody(self, asked):
         done = command("push", shelf(), "--to", "ORG/sgeval-bundle", "--dry-run")
         assert done.exit_code == 0 and asked == []
         names = [line.split()[-1] for line in done.stdout.splitlines()]
         assert names == files_of(shelf()) and {"README.md", "eval.yaml", "manifest.json"} <= set(names)
         assert "nothing was sent" in done.stderr
+
+    def test_org_is_nobody(self, asked):
+        """A dry run tells it, and nothing is sent to it."""
+        with pytest.warns(
+            UserWarning, match="expected who pushes in place of ORG, got ORG/sgeval-bundle; build with --repo"
+        ):
+            push(shelf(), "ORG/sgeval-bundle", dry_run=True)
+        with pytest.raises(SgevalError, match="expected who pushes in place of ORG"):
+            push(shelf(), "ORG/sgeval-bundle")
+        assert asked == []
+
+    def test_the_hub_out_of_reach(self, monkeypatch, tmp_path):
+        def offline(*_, **__):
+            raise ConnectionError("Cannot reach https://hub.invalid\nat all")
+
+        build(tmp_path / "b", repo="me/scenes")
+        monkeypatch.setattr(huggingface_hub, "HfApi", lambda token: SimpleNamespace(create_repo=offline))
+        done = command("push", tmp_path / "b", "--to", "me/scenes")
+        assert (done.exit_code, done.stderr) == (2, "sgeval: Cannot reach https://hub.invalid\\u000aat all\n")
 
     def test_private_by_default(self, asked, tmp_path):
         build(tmp_path / "b", repo="me/scenes")

@@ -214,6 +214,19 @@ class TestGroups:
 
     def test_names(self):
         assert numbered(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]
+        assert numbered(["a", "b", "a"], ["x/one", "x/b", "y/two"]) == ["a (one)", "b", "a (two)"]
+        assert numbered(["a", "a"], ["x/one", "y/one"]) == ["a (1)", "a (2)"]
+        assert numbered(["a", "a"], ["", "y/one"]) == ["a (1)", "a (2)"]
+        assert len({*numbered(["a", "a (1)", "a"])}) == 3
+
+    def test_the_folder_stands_in_the_rows(self, tmp_path):
+        """Runs are named after the file of predictions, which two runs may share."""
+        runs = [make_run(tmp_path / folder, "same", right) for folder, right in (("low", 3), ("high", 12))]
+        rows = json.loads(tabular.to_json(compare(runs)))
+        assert [(row["system"], row["folder"]) for row in rows] == [
+            ("same (high)", str(tmp_path / "high")),
+            ("same (low)", str(tmp_path / "low")),
+        ]
 
 
 class TestRefusals:

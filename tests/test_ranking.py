@@ -93,13 +93,13 @@ def test_ranking_of_equal_and_undefined_scores(tmp_path: Path) -> None:
     runs = [none, one, two]
     assert order(runs) == [1, 2, 0]
     found = compare(runs)
-    assert [name for name, _ in best_first(found.groups[0], runs)] == ["twin (1)", "twin (2)", "none"]
+    assert [name for name, _ in best_first(found.groups[0], runs)] == ["twin (run0)", "twin (run1)", "none"]
     made = table(found, found.groups[0], runs, {})
     assert [(row.rank, row.score) for row in made.rows] == [("1", "30.00"), ("1", "30.00"), ("–", "–")]
     assert made.lead == (
-        "twin (1)",
+        "twin (run0)",
         "has 30.00, the same score as",
-        "twin (2)",
+        "twin (run1)",
         "(30.00). A paired test does not tell them apart (p = 1.000).",
     )
     assert differences([one, two, none]) == []

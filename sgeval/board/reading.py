@@ -16,7 +16,7 @@ from sgeval.phrases import canonical
 from sgeval.readers.answers import with_own_ids
 from sgeval.records import Graph, Object, VideoGraph
 from sgeval.report import render_report
-from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
+from sgeval.runs import Run, Scoring, describe_file, read_own, write_run
 from sgeval.spans import Span
 from sgeval.tiou import SpanSets, overlap
 from sgeval.validation import parse_graphs
@@ -49,7 +49,7 @@ def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | Non
     folder = out / RUN
     inputs = {"predictions": describe_file(file), "references": describe_file(task.references)}
     write_run(folder, name, scoring, inputs)
-    run = read_run(folder)
+    run = read_own(folder)
     render_report(run, folder / REPORT, task.images)
     return {**answer, "copied": repeated(task, run, rows, gold)}
 

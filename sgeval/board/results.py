@@ -24,13 +24,13 @@ import numpy as np
 from sgeval import __version__, strict_json
 from sgeval.board.settings import Task
 from sgeval.bundle import specs
-from sgeval.bundle.results import NO_ADDRESS, differing
+from sgeval.bundle.results import MOST, NO_ADDRESS, differing
 from sgeval.comparison import Contender, check_score, first_ids
 from sgeval.errors import SgevalError, one_line, one_of, shown
 from sgeval.files import atomic_write, make_folder
 from sgeval.runs import RESULTS, Run, describe_file
 from sgeval.signature import parts_of
-from sgeval.summary import Sample
+from sgeval.summary import ENDS, Sample
 
 ENTRY, RUN, REPORT = "entry.json", "run", "report.html"
 FORMAT = 1
@@ -389,6 +389,9 @@ def _check_fit(entry: Entry, task: Task, place: str) -> None:
     value, made = entry.contender.value(task.key), entry.sample.score(task.key)
     if value is None or made is None or not math.isclose(value, made, rel_tol=1e-9, abs_tol=1e-9):
         raise SgevalError(f"{place}: expected the {task.key} that its units give, {shown(made)}, got {shown(value)}")
+    ends = [entry.result.get(f"{task.key}_{end}") for end in ENDS]
+    if any(end is not None and (isinstance(end, (bool, str)) or abs(end) > MOST) for end in ends):
+        raise SgevalError(f"{place}: expected numbers as the ends of its interval, got {shown(ends)}")
     if len({*entry.sample.units}) != len(entry.sample.units):
         raise SgevalError(f"{place}: expected each unit once, got one twice")
     signed = parts_of(str(entry.result["signature"]))

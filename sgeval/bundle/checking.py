@@ -1,6 +1,7 @@
 """What is wrong with a bundle: every fault at once, nothing executed, nothing downloaded."""
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from difflib import get_close_matches
@@ -16,7 +17,7 @@ from sgeval.bundle.results import FOLDER, entries_of, read_entries
 from sgeval.bundle.specs import Table, Task, read_specs, tables, tasks
 from sgeval.bundle.splits import Split, digest, ids_of, known_split, row_of, warn_of_counts
 from sgeval.bundle.strict_yaml import MAX_BYTES, parse_yaml, read_yaml
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.errors import SgevalError, counted, one_line, shown
 from sgeval.hub import path as module_path
 from sgeval.runs import FORMS
 
@@ -40,7 +41,8 @@ def check(folder: str | Path) -> list[str]:
 
     Looked at: the manifest and its digests; specs and their numbers, against those that ship with sgeval; `eval.yaml`, with
     config, split and spec of each task; the card's YAML, its files, tables, licences and links; the table of metrics
-    against the modules; ids against their digest; result entries, by `huggingface_hub`; paths of somebody's machine.
+    against the modules; ids against their digest; result entries, by `huggingface_hub`; paths of somebody's machine. Text of
+    one's own after the card is no fault; a warning tells of it.
 
     Raises `SgevalError` where the folder is no bundle at all.
     """
@@ -293,7 +295,7 @@ def _card(
 
 def _body(lines: Sequence[str], expected: Sequence[str]) -> Iterator[str]:
     """Lines of the card that are missing, changed or too many. After the last one a text of one's own may follow, without
-    tables and code, which would pass for those of the bundle."""
+    tables and code, which would pass for those of the bundle; a warning tells of it."""
     here = set(lines)
     missing = [line for line in dict.fromkeys(expected) if line not in here]
     for line in missing:
@@ -309,9 +311,13 @@ def _body(lines: Sequence[str], expected: Sequence[str]) -> Iterator[str]:
             return
     if len(lines) < len(expected):
         yield f"{card.README}: expected the line {shown(expected[len(lines)], 200)} at its end, got none"
-    for line in lines[len(expected) :]:
+    more = [line for line in lines[len(expected) :] if line.strip()]
+    for line in more:
         if "|" in line or FENCE.match(line):
             yield f"{card.README}: expected no table and no code after the bundle's own, got {shown(line, 200)}"
+    if more:
+        words = f"{counted(len(more), 'line')} after the card of the bundle, not checked: {shown(more[0], 200)}"
+        warnings.warn(f"{card.README}: {words}{' …' if len(more) > 1 else ''}", stacklevel=2)
 
 
 def _is_inside(folder: Path, target: str) -> bool:

@@ -133,14 +133,33 @@ def task_for(run: Run, tasks: Sequence[Task], bundle: Manifest, name: str | None
     known = digest(comparison.units(run))
     of_metric = [task for task in tasks if task.metric == run.metric]
     fitting = [task for task in of_metric if bundle.split(task.config, task.split).ids_sha256 == known]
-    if len(fitting) != 1:
-        names = ", ".join(task.id for task in fitting or of_metric) or "none"
-        what = "one" if fitting else "one that is over its ids"
+    place = one_line(str(run.folder))
+    if not fitting:
+        raise SgevalError(f"{place}: {_why_none(run, tasks, bundle)}")
+    if len(fitting) > 1:
+        names = ", ".join(task.id for task in fitting)
         raise SgevalError(
-            f"{one_line(str(run.folder))}: expected a run that fits {what} of the tasks, got a choice of {names}; "
-            "name one with --task"
+            f"{place}: expected a run over the ids of one task, got a choice of {names}; name one with --task"
         )
     return fitting[0]
+
+
+def _why_none(run: Run, tasks: Sequence[Task], bundle: Manifest) -> str:
+    """Why a run is of no task: its metric, or the ids that each split of its metric has and it has not, or the reverse."""
+    of_metric = [task for task in tasks if task.metric == run.metric]
+    if not of_metric:
+        metrics = ", ".join(dict.fromkeys(task.metric for task in tasks))
+        return f"expected a run of a metric with a task ({metrics}), got one of {run.metric}"
+    splits = {split.name: split for split in (bundle.split(task.config, task.split) for task in of_metric)}
+    known = [split for split in splits.values() if split.ids_sha256 is not None]
+    if not known:
+        return f"expected a bundle that knows the ids of {' or '.join(splits)}, got one built without the data"
+    here = comparison.units(run)
+    words = (
+        f"the {split.number:,} ids of {split.name}, got others: {_other_ids(here, bundle.ids(split))}"
+        for split in known
+    )
+    return f"expected {'; or '.join(words)}"
 
 
 def write_results(

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from sgeval.errors import SgevalError, Unfinished, spelt_as_flags
+from sgeval.errors import SgevalError, Unfinished, one_line, spelt_as_flags
 
 BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 3, 130
 RESUME = "What was done is kept: the same command with --resume (without --overwrite) goes on from there."
@@ -37,7 +37,8 @@ def ends_well(command: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError:  # whoever read standard output has left (`| head`): typer ends quietly, with code 1
             raise
         except OSError as fault:
-            say(f"sgeval: {fault.filename or 'a file'}: {fault.strerror or fault}")
+            place = "" if fault.filename is None else f"{fault.filename}: "  # of a connection there is none
+            say(f"sgeval: {one_line(f'{place}{fault.strerror or fault}')}")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             say("sgeval: interrupted; no results were written")

@@ -17,7 +17,7 @@ from sgeval.judges import make_judge
 from sgeval.judges.make import is_language_model
 from sgeval.judges.tally import ACCOUNT, Tally, write_account
 from sgeval.judges.verdicts import Judge, Pair, Verdict
-from sgeval.runs import Run, Scoring, describe_file, read_run, write_run
+from sgeval.runs import Run, Scoring, describe_file, read_own, read_run, write_run
 from sgeval.schemas import Kind
 
 VERDICTS = "verdicts"
@@ -110,7 +110,7 @@ def run_job(job: Job, *, overwrite: bool = False) -> Run:
     write_run(job.out, str(job.settings.get("name") or job.predictions.stem), scoring, inputs)
     if JUDGE_OPTIONS in job.metric.more:
         keep_account(job)
-    return read_run(job.out)
+    return read_own(job.out)
 
 
 def _lacks_verdicts(job: Job, inputs: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from sgeval.errors import SgevalError, Unfinished, one_of, shown
 from sgeval.journal import Journal, OpenJournal
 from sgeval.options import options_of
 from sgeval.regions import check_context
-from sgeval.runs import PROGRESS, RESULTS, Run, Scoring, describe_file, read_run, versions, write_run
+from sgeval.runs import PROGRESS, RESULTS, Run, Scoring, describe_file, read_own, read_run, versions, write_run
 from sgeval.setup import Setup
 from sgeval.vocabulary import vocabulary_files
 
@@ -191,7 +191,7 @@ def run_job(job: Job, *, overwrite: bool = False, resume: bool = False) -> Run:
         del scoring  # its rows are read back below
         if not result["n_bad_images"]:  # else it stays: pictures that are mended can be scored with --resume
             opened[0].finish()
-    return read_run(job.out)
+    return read_own(job.out)
 
 
 def options_in(settings: Mapping[str, Any], kind: type[Any]) -> Any:

@@ -17,6 +17,8 @@ from sgeval.rows import ImageRow, Rows
 from sgeval.summary import Floats, Sample, intervals, mean, slices
 
 NAN = float("nan")
+EXACT = {"exact_match": "exact", "exact_match_normalised": "exact_normalised"}
+"""Keys of the result, and the fields of an item that they are the shares of."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def summarise(
     if rows.with_references:
         result |= _references(values, key)
     if options.bootstrap:
-        result |= intervals(_ratios(values, key), options.bootstrap, options.seed)
+        result |= intervals(_ratios(values, key, rows.with_references), options.bootstrap, options.seed)
     _warn_exploded(values, options)
     result |= _counts(rows, values, scored, options)
     result["signature"] = signature
@@ -63,9 +65,9 @@ def summarise(
 
 
 def sample(rows: Rows[Item], options: Options, key: str) -> Sample:
-    """What the headline and the means are made of, picture by picture."""
+    """What the scores are made of, picture by picture."""
     values = _per_image(rows, options)
-    return Sample(tuple(row.image_id for row in values.images), _ratios(values, key))
+    return Sample(tuple(row.image_id for row in values.images), _ratios(values, key, rows.with_references))
 
 
 def image_table(rows: Rows[Item], options: Options) -> list[dict[str, Any]]:
@@ -199,26 +201,30 @@ def _pair_coverage(values: _PerImage) -> float | None:
 
 def _references(values: _PerImage, key: str) -> dict[str, Any]:
     """Reference scores and exact match over the relations whose ordered pair has a reference."""
-    with_reference = [[item for item in found if item.ref_predicates] for found in values.scored]
+    with_reference = _with_reference(values)
     flat = [item for found in with_reference for item in found]
     out: dict[str, Any] = {}
     if key == "relclipscore":
         out["ref_relclipscore"] = mean([item.ref_score for item in flat if item.ref_score is not None])
     else:
         out["ref_note"] = f"no reference score: {key} is no cosine, and eq. 5 means two cosines"
-    for name in ("exact_match", "exact_match_normalised"):
-        field = name.replace("exact_match", "exact")
+    for name, field in EXACT.items():
         out[name] = mean([_share(found, field) for found in with_reference])
         out[f"{name}_relations"] = _or_none(_share(flat, field))
     out["n_ref"] = len(flat)
     return out
 
 
+def _with_reference(values: _PerImage) -> list[list[Item]]:
+    """The scored relations whose ordered pair has a reference, picture by picture."""
+    return [[item for item in found if item.ref_predicates] for found in values.scored]
+
+
 def _share(items: Sequence[Item], field: str) -> float:
     return sum(bool(getattr(item, field)) for item in items) / len(items) if items else NAN
 
 
-def _ratios(values: _PerImage, key: str) -> Mapping[str, tuple[Floats, Floats]]:
+def _ratios(values: _PerImage, key: str, with_references: bool) -> Mapping[str, tuple[Floats, Floats]]:
     """By score, numerators and denominators, a picture each."""
 
     def over_images(column: Floats) -> tuple[Floats, Floats]:
@@ -226,11 +232,27 @@ def _ratios(values: _PerImage, key: str) -> Mapping[str, tuple[Floats, Floats]]:
         return np.where(defined, column, 0.0), defined.astype(np.float64)
 
     sums = np.array([math.fsum(found) for found in values.units])
-    return {
+    found = {
         key: over_images(values.headline),
         "mean_score": over_images(values.mean),
         "mean_score_relations": (sums, values.k),
     }
+    if not with_references:
+        return found
+    held = _with_reference(values)
+    if key == "relclipscore":
+        scores = [[item.ref_score for item in items if item.ref_score is not None] for items in held]
+        found["ref_relclipscore"] = _pooled(scores)
+    for name, field in EXACT.items():
+        found[name] = over_images(np.array([_share(items, field) for items in held], dtype=np.float64))
+        found[f"{name}_relations"] = _pooled([[float(bool(getattr(item, field))) for item in items] for items in held])
+    return found
+
+
+def _pooled(values: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
+    """Sums and numbers of values, a picture each."""
+    sums, numbers = [math.fsum(of) for of in values], [len(of) for of in values]
+    return np.array(sums, dtype=np.float64), np.array(numbers, dtype=np.float64)
 
 
 def _counts(rows: Rows[Item], values: _PerImage, scored: Sequence[Item], options: Options) -> dict[str, int]:

@@ -222,6 +222,7 @@ def records(found: Comparison) -> Iterator[dict[str, Any]]:
                     "detectable": pair.detectable if pair else None,
                     "n_units": found.n_units,
                     "differs": " · ".join(f"{name}: {there} -> {here}" for name, there, here in group.differs),
+                    "folder": by_name[line.name].folder,
                     "signature": by_name[line.name].signature,
                 }
 
