@@ -197,12 +197,23 @@ class TestLanguageModels:
             assert command(*asked(fake, "--judge-option", 'extra={"model": "zzz"}'), out="third").exit_code == 2
         run, other = read_run(tmp_path / "run"), read_run(tmp_path / "other")
         assert run.inputs["judge_options"] == {
-            **{"base_url": fake.url, "concurrency": 3, "temperature": 0.5, "prompt": PROMPT, "batch": 1, "seed": 0},
+            **{"base_url": fake.url, "temperature": 0.5, "prompt": PROMPT, "batch": 1, "seed": 0},
             "reply_format": "json_schema",
         }
         assert other.inputs["judge_options"]["temperature"] == 0.0
         assert run.result["judge"].startswith(f"{other.result['judge']} with options ")
         assert run.result["judge"] in run.result["signature"] != other.result["signature"]
+
+    def test_the_results_do_not_know_how_many_requests_went_at_once(self, command, tmp_path):
+        """1, 2, 8 and the default give the same bytes; judging.json tells how many."""
+        found = []
+        with faked() as fake:
+            for number in (1, 2, 8, 32):
+                more = () if number == 32 else ("--judge-option", f"concurrency={number}")
+                assert command(*asked(fake, *more), "--bootstrap", 0, out=f"run{number}").exit_code == 0
+                (told,) = json.loads((tmp_path / f"run{number}" / "judging.json").read_text())["accounts"]
+                found.append((told["concurrency"], (tmp_path / f"run{number}" / "results.json").read_bytes()))
+        assert [number for number, _ in found] == [1, 2, 8, 32] and len({content for _, content in found}) == 1
 
     def test_the_account_is_kept_and_shown(self, command, tmp_path):
         """Two models in one run, a request made again; beside the results, which know nothing of it."""
@@ -289,11 +300,17 @@ class TestLanguageModels:
             lenient = command(*asked(fake), "--max-unjudged", 0.5, "--bootstrap", 0, "--overwrite")
             assert lenient.exit_code == 0 and read_run(tmp_path / "run").result["triplet_accuracy"] == 0
 
-    def test_keys_come_from_the_environment_alone(self, command, tmp_path):
+    def test_keys_come_from_the_environment_alone(self, command, tmp_path, monkeypatch):
         with faked() as fake:
             refused = command(*asked(fake, "--judge-option", "api_key=canary-7"))
             assert refused.exit_code == 2 and "expected no api_key" in refused.stderr and fake.calls == 0
             assert "canary-7" not in refused.output and not (tmp_path / "run" / "results.json").exists()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-8")
+        for more in ('extra={"x": {"y": ["a sk-canary-8"]}}', 'extra={"access_token": 7}'):
+            refused = command(*asked(fake, "--judge-option", more))
+            assert refused.exit_code == 2 and "canary-8" not in refused.output
+            assert "extra: expected no key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)" in refused.stderr
+            assert not (tmp_path / "run" / "results.json").exists()
         refused = command("--judge", "exact", "--judge-option", "batch=2")
         assert refused.exit_code == 2 and "expected no options, got batch" in refused.stderr
 

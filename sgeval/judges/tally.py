@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,9 +70,9 @@ class Tally:
         }
 
 
-def write_account(folder: Path, judge: str, tally: Tally) -> None:
-    """Add a judge's tally to those of a folder; those of another judge go."""
-    accounts = [*read_accounts(folder, judge), tally.as_dict()][-KEPT:]
+def write_account(folder: Path, judge: str, tally: Tally, running: Mapping[str, Any]) -> None:
+    """Add a judge's tally, and how it was asked, to those of a folder; those of another judge go."""
+    accounts = [*read_accounts(folder, judge), {**running, **tally.as_dict()}][-KEPT:]
     with atomic_write(folder / ACCOUNT) as file:
         json.dump({"judge": judge, "accounts": accounts}, file, ensure_ascii=False, allow_nan=False, indent=2)
         file.write("\n")
