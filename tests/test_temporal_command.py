@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from fakejudge import right
 from judge_kit import faked, impatient  # noqa: F401
 from report_kit import Page, assert_harmless
@@ -342,6 +343,35 @@ class TestJudgeFirst:
         assert one.result == other.result
         accounts = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
         assert [one["calls"] for one in accounts] == [calls, 0, 0]
+
+    def test_the_command_line_of_scoring_as_it_is(self, tmp_path):
+        """Every flag that scoring has; those that decide nothing here come back in the line that scores."""
+        single = {
+            **{"--assignment": "one_to_one", "--denominator": "predictions", "--average": "video", "--strict": "string"},
+            **{"--endpoint-match": "same", "--missing-interval": "fail", "--identical": "canonical", "--name": "my system"},
+            **{"--prediction-span-end": "inclusive", "--max-unjudged": "0.1", "--bootstrap": "0", "--seed": "3"},
+            **{"--missing": "zero", "--on-invalid": "skip", "--max-per-pair": "2", "--limit": "2", "--max-cost": "9.0"},
+        }
+        line = [*(part for each in single.items() for part in each), "--threshold", "0.1", "--threshold", "0.3"]
+        line += ["--ignore-direction", "--merge-same-predicate", "--restrict-to-given", "--json", "--overwrite"]
+        line += ["--judge-option", "prices=[1, 1]"]
+        with faked() as fake:
+            told = self.ask(tmp_path, *asked(fake, *line))
+            assert told.exit_code == 0, told.output
+            printed = shlex.split(told.stderr.split("To score: ")[1].split("\n")[0])
+            calls = fake.calls
+            outcome = CliRunner().invoke(app, printed[1:])
+            assert outcome.exit_code == 0 and fake.calls == calls, outcome.output
+        assert not {*line} - {*printed}
+        run = read_run(tmp_path / "run")
+        assert (run.name, run.options.thresholds, run.options.assignment) == ("my system", (0.1, 0.3, 0.5), "one_to_one")
+        assert json.loads(outcome.stdout) == run.result
+        commands = typer.main.get_command(app).commands
+        takes = commands["score"].commands["svg2_temporal_accuracy"], commands["judge"].commands["ask"]
+        one, other = ([flag.opts for flag in each.params] for each in takes)
+        assert one == other
+        refused = self.ask(tmp_path, *asked(fake), "--assignment", "both")
+        assert refused.exit_code == 2 and "assignment: expected one of any, one_to_one" in refused.stderr
 
     def test_dry_run_and_cost(self, tmp_path):
         prices = ("--judge-option", "prices=[10, 100]", "--judge-option", "max_cost=0", "--judge-option", "cache=x")
