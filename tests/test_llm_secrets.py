@@ -113,7 +113,9 @@ def test_a_key_does_not_leave_its_box():
 def test_not_among_the_options_that_results_tell(monkeypatch, variable, options, place):
     """Whatever its field is called, and whoever's key of the environment it is; and no field with the name of one."""
     monkeypatch.setenv(variable, KEY)
-    with pytest.raises(SgevalError, match=rf"^judge, {place}: expected no key, got one; the environment holds") as caught:
+    with pytest.raises(
+        SgevalError, match=rf"^judge, {place}: expected no key, got one; the environment holds"
+    ) as caught:
         LlmJudge("local/m", **options)
     assert KEY not in str(caught.value)
 

@@ -310,7 +310,9 @@ class TestLanguageModels:
         for more in ('extra={"x": {"y": ["a sk-canary-8"]}}', 'extra={"access_token": 7}'):
             refused = command(*asked(fake, "--judge-option", more))
             assert refused.exit_code == 2 and "canary-8" not in refused.output
-            assert "extra: expected no key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)" in refused.stderr
+            assert (
+                "extra: expected no key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)" in refused.stderr
+            )
             assert not (tmp_path / "run" / "results.json").exists()
         refused = command("--judge", "exact", "--judge-option", "batch=2")
         assert refused.exit_code == 2 and "expected no options, got batch" in refused.stderr
@@ -347,8 +349,18 @@ class TestJudgeFirst:
     def test_the_command_line_of_scoring_as_it_is(self, tmp_path):
         """Every flag that scoring has; those that decide nothing here come back in the line that scores."""
         single = {
-            **{"--assignment": "one_to_one", "--denominator": "predictions", "--average": "video", "--strict": "string"},
-            **{"--endpoint-match": "same", "--missing-interval": "fail", "--identical": "canonical", "--name": "my system"},
+            **{
+                "--assignment": "one_to_one",
+                "--denominator": "predictions",
+                "--average": "video",
+                "--strict": "string",
+            },
+            **{
+                "--endpoint-match": "same",
+                "--missing-interval": "fail",
+                "--identical": "canonical",
+                "--name": "my system",
+            },
             **{"--prediction-span-end": "inclusive", "--max-unjudged": "0.1", "--bootstrap": "0", "--seed": "3"},
             **{"--missing": "zero", "--on-invalid": "skip", "--max-per-pair": "2", "--limit": "2", "--max-cost": "9.0"},
         }
@@ -364,7 +376,11 @@ class TestJudgeFirst:
             assert outcome.exit_code == 0 and fake.calls == calls, outcome.output
         assert not {*line} - {*printed}
         run = read_run(tmp_path / "run")
-        assert (run.name, run.options.thresholds, run.options.assignment) == ("my system", (0.1, 0.3, 0.5), "one_to_one")
+        assert (run.name, run.options.thresholds, run.options.assignment) == (
+            "my system",
+            (0.1, 0.3, 0.5),
+            "one_to_one",
+        )
         assert json.loads(outcome.stdout) == run.result
         commands = typer.main.get_command(app).commands
         takes = commands["score"].commands["svg2_temporal_accuracy"], commands["judge"].commands["ask"]
