@@ -199,7 +199,7 @@ def test_answers_in_the_quotes_of_python(text, repairs):
 
 def test_parts_of_answers_in_the_quotes_of_python():
     """Both kinds of quotes in one answer, escapes, null; a spoilt entry and one that breaks off are lost and counted."""
-    text = """{'objects': [{'object 1': "man's hat", 'attributes': None}, {'object 2': 'bird\\'s "nest"'}], 'relationships': []}"""
+    text = """{'objects': [{'object 1': "man's hat", 'attributes': None}, {'object 2': 'bird\\'s "nest"'}]}"""
     assert read_answer(text).objects == {1: ("man's hat", ()), 2: ('bird\'s "nest"', ())}
     found = read_answer(
         "{'objects': [{'object 1': 'man's hat'}, {'object 2': 'dog'}], 'relationships': [[1, 'on', 2, [[0,"

@@ -6,9 +6,9 @@
 Object k is the k-th trajectory that the model was given; -1 is the camera; spans are indices on a clock of one a second,
 both ends included, so [3, 7] is 3 to 8 seconds. A fifth entry of a relationship is its type.
 
-Models think aloud, wrap such an answer in a fence or in prose, break off in the middle, write it as Python would, or spoil an
-entry. What is whole is taken, entry by entry, nothing is guessed; what was done and what was lost is counted. Of several answers in one text the last
-counts, and no two are mixed.
+Models think aloud, wrap such an answer in a fence or in prose, break off in the middle, write it as Python would, or spoil
+an entry. What is whole is taken, entry by entry, nothing is guessed; what was done and what was lost is counted. Of several
+answers in one text the last counts, and no two are mixed.
 """
 
 import json
@@ -127,13 +127,13 @@ def _value(text: str, out: Reading) -> Any:
     if rest.value:
         _note_wrapping(text, [rest], bool(fences), out)
         return _last([rest], out)
-    start = python_start(text)
-    if start is None or QUOTES in out.repairs:
+    begin = python_start(text)
+    if begin is None or QUOTES in out.repairs:
         return None
-    if text[:start].strip():
+    if text[:begin].strip():
         _note(out, "fence" if fences else "prose")
     _note(out, QUOTES)
-    return _value(as_json(text[start:]), out)
+    return _value(as_json(text[begin:]), out)
 
 
 def _without_thinking(text: str) -> str:

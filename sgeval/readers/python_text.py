@@ -1,4 +1,4 @@
-"""Answers that a model wrote as Python shows values: quotes, words and brackets are exchanged for those of JSON. Nothing is run."""
+"""Answers that a model wrote as Python shows values: quotes, words and brackets become those of JSON. Nothing is run."""
 
 import re
 
