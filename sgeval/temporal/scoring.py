@@ -185,15 +185,13 @@ def pairs_to_ask(
         parse_side(rows, label, options) for rows, label in ((predictions, "predictions"), (references, "references"))
     ]
     found = meet(paired(sides[0], sides[1], limit, options), options)
-    return open_pairs(pairs_of(found.items, found.matches))
+    return open_pairs(pairs_of(found)[0])
 
 
 def rows_of(pairs: Sequence[tuple[VideoGraph | None, VideoGraph]], judge: Judge, options: Options) -> Rows:
     """What meets, timed and judged."""
     found = meet(pairs, options)
-    return Rows(
-        tuple(found.videos), tuple(found.items), tuple(judged(found.items, found.matches, judge, options.identical))
-    )
+    return Rows(tuple(found.videos), tuple(found.items), tuple(judged(found, judge, options)))
 
 
 def parse_side(rows: Iterable[Any], label: str, options: Options) -> Parsed:
