@@ -6,9 +6,11 @@ import random
 import pytest
 from temporal_kit import graph, judge_of, relation
 
+import sgeval.judges.labels as labels
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.judges.labels import settled
 from sgeval.readers.answers import graphs_of_answers
-from sgeval.temporal import Options, score, svg2_temporal_accuracy
+from sgeval.temporal import Options, make_options, score, svg2_temporal_accuracy
 from sgeval.temporal.result import summarise
 
 
@@ -296,6 +298,21 @@ def test_only_distinct_different_labels_are_asked():
         ("object", "ball", "bat"),
         ("predicate", "on", "upon"),
     ]
+
+
+@pytest.mark.parametrize("assignment", ["any", "one_to_one"])
+def test_many_guesses_on_one_pair_cost_no_look_at_their_labels(monkeypatch, assignment):
+    """20 annotated relations against 300 guesses of one pair are 6,000 meetings of 2 times 3 labels, and of 2 of objects: 8
+    pairs are looked at. Each of 10 seconds of "on" has its guess: 10 of 20 are right."""
+    looks = []
+    monkeypatch.setattr(labels, "settled", lambda pair: looks.append(pair) or settled(pair))
+    gold = graph("v", ["a", "b"], [relation(0, ("on", "near")[k % 2], 1, (k // 2, k // 2 + 1)) for k in range(20)])
+    words = ("on", "above", "under")
+    said = graph("v", ["a", "b"], [relation(0, words[k % 3], 1, (k // 3 % 10, k // 3 % 10 + 1)) for k in range(300)])
+    scoring = score([said], [gold], judge="exact", options=make_options({"assignment": assignment}))
+    assert len(scoring.rows.matches) == 20 * 300 + 2 and len(looks) == 2 * 3 + 2
+    result = scoring.result()
+    assert (result["relation_accuracy"], result["n_pairs"], result["n_equal_pairs"]) == (50, 8, 3)
 
 
 def test_labels_that_no_judge_should_read_are_wrong_and_counted():

@@ -1,5 +1,8 @@
 """Verdicts on the labels that meet."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from sgeval.judges.labels import judge_pairs, normal
@@ -35,19 +38,24 @@ def pairs_of(found: Meeting) -> tuple[list[Pair], list[int]]:
 def judged(found: Meeting, judge: Judge, options: Options) -> list[Match]:
     """What meets, timed and with its verdicts. Raises `SgevalError` for a judge that does not answer as judges do."""
     pairs, which = pairs_of(found)
-    told = [
-        (
-            verdict.category,
-            verdict.reason,
-            normal(pair.reference, pair.kind) == normal(pair.prediction, pair.kind),
-            verdict.is_repaired,
+    verdicts = judge_pairs(judge, pairs, options.identical)
+    index = [item.index for item in found.items]
+
+    def column(values: list[Any], places: list[int]) -> Iterable[Any]:
+        return map(values.__getitem__, places)
+
+    return list(
+        map(
+            Match,
+            column([item.video_id for item in found.items], found.left),
+            column([item.kind for item in found.items], found.left),
+            column(index, found.left),
+            column(index, found.right),
+            column([verdict.category for verdict in verdicts], which),
+            column([verdict.reason for verdict in verdicts], which),
+            column([normal(pair.reference, pair.kind) == normal(pair.prediction, pair.kind) for pair in pairs], which),
+            column([verdict.is_repaired for verdict in verdicts], which),
+            *found.times(options.thresholds),
+            found.is_turned,
         )
-        for pair, verdict in zip(pairs, judge_pairs(judge, pairs, options.identical), strict=True)
-    ]
-    items = found.items
-    return [
-        Match(items[left].video_id, items[left].kind, items[left].index, items[right].index, *told[at], *when)
-        for left, right, at, *when in zip(
-            found.left, found.right, which, *found.times(options.thresholds), found.is_turned, strict=True
-        )
-    ]
+    )

@@ -61,9 +61,9 @@ class Meeting:
         one, two = one[timed], two[timed]
         are_whole = is_whole[one] & is_whole[two]
         shared = overlap(*(sets.take(np.where(are_whole, len(is_whole), side)) for side in (one, two)))
-        above = np.stack([shared.above(threshold) for threshold in thresholds], axis=1)
-        for position, ratio, each in zip(timed.tolist(), shared.tiou().tolist(), above.tolist(), strict=True):
-            ratios[position], flags[position] = ratio, tuple(each)
+        above = zip(*(shared.above(threshold).tolist() for threshold in thresholds), strict=True)
+        for position, ratio, each in zip(timed.tolist(), shared.tiou().tolist(), above, strict=True):
+            ratios[position], flags[position] = ratio, each
         return ratios, flags
 
 
