@@ -207,6 +207,28 @@ def test_levels_and_given_objects():
     assert shares(given, "object_accuracy", "relation_accuracy") == (100.0, 100.0) and given["n_not_given"] == 1
 
 
+def test_levels_that_no_object_has():
+    """None of them: an error that names those there are; one of several: a warning, since a part of a set may lack it."""
+    gold = graph("v", ["dog", "tail"], [])
+    gold["objects"][0]["level"], gold["objects"][1]["level"] = "L1", "L2"
+    with pytest.raises(SgevalError, match='^levels: expected one of L1, L2, got "L9"'):
+        compute([gold], [gold], levels=["L9"])
+    with pytest.warns(UserWarning, match="levels: no annotated object is of level L9"):
+        assert compute([gold], [gold], levels=["L1", "L9"])["n_objects"] == 1
+    bare = graph("v", ["dog"], [])
+    with pytest.raises(SgevalError, match="levels: expected references whose objects have a level, got none for L1"):
+        compute([bare], [bare], levels=["L1"])
+
+
+@pytest.mark.parametrize("answers", [None, 3, "mismatch"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_judge_that_gives_no_list(answers, is_named):
+    gold, mine = graph("v", ["dog"], []), graph("v", ["puppy"], [])
+    judge = judge_of({}, ask=lambda pairs: answers) if is_named else lambda pairs: answers
+    with pytest.raises(SgevalError, match=r'^judge "(table|callable:<lambda>)": expected a list of verdicts, one for'):
+        compute([mine], [gold], judge=judge)
+
+
 def test_pooled_or_video_by_video():
     good = graph("a", ["dog"], [])
     bad = graph("b", ["cat", "cow", "hen"], [])

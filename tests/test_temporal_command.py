@@ -151,7 +151,7 @@ class TestLanguageModels:
             run = read_run(tmp_path / "run")
             accepts = right("object", "dog", "cat") != "mismatch"
             assert run.result["object_accuracy"] == (100 if accepts else 75)
-            assert "judge: judged 2, calls 2" in first.stderr
+            assert "judge: 2 pairs judged; 2 requests, " in first.stderr
             assert run.result["judge"].startswith(f"local/x@{fake.url} ")
             before = (tmp_path / "run" / "results.json").read_bytes()
             assert command(*asked(fake), "--bootstrap", 0, "--overwrite").exit_code == 0
@@ -168,6 +168,18 @@ class TestLanguageModels:
             assert other.exit_code == 2 and "holds a run already" in other.stderr
             rich = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 0)
             assert rich.exit_code == 0 and fake.calls == 2, rich.output
+            assert "judge: 2 pairs without a verdict: budget 2" in poor.stderr and "{" not in poor.stderr + rich.stderr
+            # 2 requests of 420 + 30 tokens at 10 and 100 dollars a million: 2 * (0.0042 + 0.003)
+            cost = "judge: this session cost 0.0144 USD; the verdicts cost 0.0144 USD in all sessions"
+            assert cost in rich.stderr and "judge: answered by fake-1 fp (2)\n" in rich.stderr
+            again = command(*asked(fake, *prices), "--bootstrap", 0, "--overwrite")
+            assert "this session cost 0.00 USD; the verdicts cost 0.0144 USD in all sessions" in again.stderr
+            accounts = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
+            assert [(one["usd"], one["usd_of_verdicts"], one["max_cost"]) for one in accounts] == [
+                (0.0, 0.0, 0.0),
+                (0.0144, 0.0144, 9.0),
+                (0.0, 0.0144, None),
+            ]
             again = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 0)
             assert again.exit_code == 2 and fake.calls == 2  # it is whole now
 

@@ -150,8 +150,8 @@ def _score_temporal(job: Job, options: Any) -> Scoring:
 def tell_account(judge: Judge) -> None:
     """Say what a language model's judging came to."""
     if isinstance(judge, LlmLike):
-        told = {name: value for name, value in judge.tally.as_dict().items() if value}
-        say("judge: " + ", ".join(f"{name} {value}" for name, value in told.items()))
+        for line in judge.tally.sentences():
+            say(f"judge: {line}")
 
 
 def judge_of(job: Job) -> Judge:

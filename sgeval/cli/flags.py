@@ -68,7 +68,10 @@ JudgeOption = Annotated[
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(help="Dollars that a language model may cost in this run; it stops before. No limit by default."),
+    typer.Option(
+        help="Dollars that a language model may cost in this session, whatever earlier ones have cost; it stops before. "
+        "No limit by default."
+    ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask nothing: say how many pairs of labels would be asked, and the cost.")

@@ -66,10 +66,11 @@ class LlmJudge:
     seconds at most.
 
     `max_tokens` limits an answer (models that think aloud need more than the default). `seed`, `temperature` and `top_p` are
-    sent as they are, None not at all. `extra` holds further fields of a request, none of `OWN_FIELDS`. `reply_format` is
-    for servers that do not take a JSON schema. `normalisation` names how the labels were made comparable, since verdicts
-    hold for that. `prices` are US dollars for a million tokens, in and out. No request is made that may lead this judge
-    over `max_cost` dollars; one that ran into its deadline may cost, and is not counted.
+    sent as they are, None not at all. `extra` holds further fields of a request, none of `OWN_FIELDS`. `reply_format` is for
+    servers that do not take a JSON schema. `normalisation` names how the labels were made comparable, since verdicts hold
+    for that. `prices` are US dollars for a million tokens, in and out. No request is made that may lead this judge over
+    `max_cost` dollars, whatever earlier ones with the same cache have cost; one that ran into its deadline may cost, and is
+    not counted.
 
     `name` says the model, the server where it is not the provider's own, the prompt, and a digest of every other option that
     may move a verdict and is not the default; `settings` says them in words.
@@ -156,7 +157,8 @@ class LlmJudge:
         """How it is asked, which moves no verdict."""
         _refuse_keys({"model": model, **self.settings}, self._server.key)
         self.name = self._name()
-        self.tally = Tally(usd=0.0 if self._prices else None)
+        none = 0.0 if self._prices else None
+        self.tally = Tally(usd=none, usd_of_verdicts=none)
 
     def _settings(self) -> dict[str, Any]:
         question = self._question
