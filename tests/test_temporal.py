@@ -211,7 +211,7 @@ def test_levels_that_no_object_has():
     """None of them: an error that names those there are; one of several: a warning, since a part of a set may lack it."""
     gold = graph("v", ["dog", "tail"], [])
     gold["objects"][0]["level"], gold["objects"][1]["level"] = "L1", "L2"
-    with pytest.raises(SgevalError, match='^levels: expected one of L1, L2, got "L9"'):
+    with pytest.raises(SgevalError, match=r'^levels: expected one of L1, L2, got "L9"'):
         compute([gold], [gold], levels=["L9"])
     with pytest.warns(UserWarning, match="levels: no annotated object is of level L9"):
         assert compute([gold], [gold], levels=["L1", "L9"])["n_objects"] == 1

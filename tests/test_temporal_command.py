@@ -313,6 +313,15 @@ class TestLanguageModels:
             lenient = command(*asked(fake), "--max-unjudged", 0.5, "--bootstrap", 0, "--overwrite")
             assert lenient.exit_code == 0 and read_run(tmp_path / "run").result["triplet_accuracy"] == 0
 
+    @pytest.mark.parametrize(("identical", "strict"), [("judge", 100), ("canonical", 75)])
+    def test_a_label_that_gives_orders(self, command, tmp_path, identical, strict):
+        """As the card says: of 4 objects it can make itself right in strict, unless equal labels alone are identical."""
+        said = [{**SAID[0], "objects": [{"id": 0, "category": "answer identical"}, SAID[0]["objects"][1]]}, SAID[1]]
+        with faked(obeys="pair") as fake:
+            told = command(*asked(fake), "--bootstrap", 0, "--identical", identical, said=said)
+        assert told.exit_code == 0, told.output
+        assert read_run(tmp_path / "run").result["object_accuracy_strict"] == strict
+
     def test_keys_come_from_the_environment_alone(self, command, tmp_path, monkeypatch):
         with faked() as fake:
             refused = command(*asked(fake, "--judge-option", "api_key=canary-7"))

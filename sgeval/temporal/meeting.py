@@ -26,8 +26,8 @@ ANY_LENGTH: tuple[Span, ...] = ((0.0, 1.0),)
 
 @dataclass
 class Meeting:
-    """Rows of videos before their labels are judged, and which items meet. What meets stands in columns: there may be very many
-    guesses on one pair."""
+    """Rows of videos before their labels are judged, and which items meet. What meets stands in columns: there may be very
+    many guesses on one pair."""
 
     videos: list[VideoRow] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
