@@ -450,6 +450,7 @@ def test_options_are_checked(options, words):
 
 def test_the_signature_names_what_moves_the_number():
     gold = graph("v", ["dog"], [])
+    gold["objects"][0]["level"] = "L1"
     base = compute([gold], [gold])["signature"]
     for options in (
         {"thresholds": 0.1},

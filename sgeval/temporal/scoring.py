@@ -254,9 +254,10 @@ def _check_levels(references: Sequence[VideoGraph], options: Options) -> None:
         return
     known = {item.level for graph in references for item in graph.objects if item.level is not None}
     absent = [level for level in options.levels if level not in known]
+    words = ", ".join(map(one_line, absent))
     if not known:
-        raise SgevalError(f"levels: expected references whose objects have a level, got none for {', '.join(absent)}")
+        raise SgevalError(f"levels: expected references whose objects have a level, got none for {words}")
     if absent and len(absent) == len(options.levels):
         one_of("levels", absent[0], sorted(known))
     if absent:
-        warnings.warn(f"levels: no annotated object is of level {', '.join(map(one_line, absent))}", stacklevel=4)
+        warnings.warn(f"levels: no annotated object is of level {words}", stacklevel=4)
