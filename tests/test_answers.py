@@ -10,7 +10,7 @@ from temporal_kit import graph, relation
 
 import sgeval.schemas
 from sgeval.errors import InvalidInput, SgevalError
-from sgeval.readers.answers import answer_graph, read_answer, read_answers, with_own_ids
+from sgeval.readers.answers import answer_graph, graphs_of_answers, read_answer, read_answers, with_own_ids
 from sgeval.temporal import svg2_temporal_accuracy
 
 ANSWER = {
@@ -172,9 +172,58 @@ def test_thoughts_without_an_end():
     assert (found.objects, found.repairs) == ({}, ["thinking", "no answer"])
 
 
-@pytest.mark.parametrize("text", ["", "I cannot help with that.", "null", "{}", "{'objects': [{'object 1': 'dog'}]}"])
+@pytest.mark.parametrize("text", ["", "I cannot help with that.", "null", "{}", "{'objects", "{'objects': nothing"])
 def test_nothing_to_read_is_said(text):
     assert read_answer(text).repairs[-1] == "no answer"
+
+
+PYTHON = repr(json.loads(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs"),
+    [
+        (PYTHON, ["quotes"]),
+        (f"Sure, here's the graph:\n{PYTHON}\nHope it helps", ["prose", "quotes"]),
+        (f"It's this:\n```python\n{PYTHON}\n```", ["fence", "quotes"]),
+        (f"<think>{{'objects': []}}</think>{PYTHON}", ["thinking", "quotes"]),
+        (PYTHON.replace("[[", "([").replace("]]", "])"), ["quotes"]),
+    ],
+)
+def test_answers_in_the_quotes_of_python(text, repairs):
+    """FC56: salvaged, each repair counted; the entries are those of the same answer in JSON."""
+    found, whole = read_answer(text), read_answer(TEXT)
+    assert (found.objects, found.relations, found.n_lost) == (whole.objects, whole.relations, 0)
+    assert whole.objects and whole.relations and found.repairs[: len(repairs)] == repairs
+
+
+def test_parts_of_answers_in_the_quotes_of_python():
+    """Both kinds of quotes in one answer, escapes, null; a spoilt entry and one that breaks off are lost and counted."""
+    text = """{'objects': [{'object 1': "man's hat", 'attributes': None}, {'object 2': 'bird\\'s "nest"'}]}"""
+    assert read_answer(text).objects == {1: ("man's hat", ()), 2: ('bird\'s "nest"', ())}
+    found = read_answer(
+        "{'objects': [{'object 1': 'man's hat'}, {'object 2': 'dog'}], 'relationships': [[1, 'on', 2, [[0,"
+    )
+    assert (found.objects, found.relations, found.n_lost) == ({2: ("dog", ())}, [], 2)
+    assert found.repairs == ["quotes", "spoilt entry", "cut off"]
+    found = read_answer("{'objects': [{'object 1': __import__('os')}, {'object 2': 'a' * 9}, {'object 3': 'dog'}]}")
+    assert list(found.objects) == [3] and found.n_lost == 2
+
+
+def test_what_is_lost_of_whole_json_is_a_repair_too():
+    """Numbers in quotes are no numbers; `Object 1` is read, and said to be odd."""
+    found = read_answer('{"objects": [{"Object 1": "dog"}], "relationships": [["1", "on", "-1", [[0, 1]]]]}')
+    assert (found.objects, found.relations, found.n_lost) == ({1: ("dog", ())}, [], 1)
+    assert found.repairs == ["capital", "spoilt entry"]
+
+
+def test_many_unread_answers_are_told(recwarn):
+    """More than one of ten. 2 of 20 is no more than that."""
+    for n, words in ((2, None), (3, "in 3 of 20 answers nothing could be read")):
+        rows = [{"video_id": f"v{k}", "answer": "no" if k < n else TEXT} for k in range(20)]
+        graphs_of_answers(rows, "said.jsonl", "")
+        told = [str(each.message) for each in recwarn.list]
+        assert not told if words is None else words in told[0] and "n_unread_answers" in told[0]
 
 
 def test_texts_without_an_answer():
@@ -200,6 +249,12 @@ def test_hostile_texts_end_soon_and_do_nothing():
         '{"objects": [' + '{"objects":' * 300_000,
         "<think>" * 500_000,
         "</think>" * 500_000,
+        "{'objects': " + "'\\" * 490_000,
+        "{'objects': '" + "\\" * 900_001,
+        "{'objects" * 110_000,
+        "{'objects': [" + "(" * 900_000,
+        "[ { " * 1_000_000,
+        "{'objects': [" + "\"'" * 400_000,
     ):
         found = read_answer(text)
         assert found.objects == {} and found.relations == []

@@ -10,7 +10,7 @@ import pytest
 
 from sgeval.errors import ModelUnavailable
 from sgeval.judges import make_judge
-from sgeval.judges.embedding import NEVER, Cuts, Embedding, fit_cuts, stored_cuts
+from sgeval.judges.embedding import NEVER, Cuts, Embedding, _loaded, fit_cuts, stored_cuts
 from sgeval.judges.verdicts import CATEGORIES, Pair
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -163,6 +163,37 @@ def test_a_model_that_is_not_there(monkeypatch, tmp_path):
     with pytest.raises(ModelUnavailable, match=r"judge embedding:.*empty: the model cannot be had: ") as caught:
         make_judge(f"embedding:{tmp_path / 'empty'}")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cached", "answers", "tries"),
+    [
+        (None, False, [True]),
+        (None, True, [False]),
+        ("modules.json", False, [True]),
+        ("modules.json", True, [True, False]),
+    ],
+)
+def test_the_hub_is_asked_once_and_for_what_is_not_here(monkeypatch, cached, answers, tries):
+    """Where it does not answer the model is looked for in the cache alone, without tries that take minutes. What is there in
+    part is fetched."""
+    import huggingface_hub
+
+    made = []
+
+    def ask(self, name, timeout):
+        if not answers:
+            raise ConnectionError(name)
+
+    def load(name, *, local_files_only, model_kwargs):
+        made.append(local_files_only)
+        if local_files_only and answers:
+            raise OSError("not all of it is here")
+        return name
+
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: cached)
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", ask)
+    assert _loaded(load, "nope/nope") == "nope/nope" and made == tries
 
 
 def test_without_the_library(monkeypatch):

@@ -359,3 +359,11 @@ class TestDisk:
             assert categories(judge(pairs)) == truth(pairs)
             assert all(times(fake, pair) == 1 for pair in kept)
             assert fake.calls <= 200 + AT_ONCE
+
+
+def test_verdicts_are_flushed_when_they_are_committed(tmp_path):
+    """synchronous=FULL (2) and a write-ahead log: what was paid for outlives the machine's power."""
+    cache = VerdictCache(tmp_path)
+    asked = [cache._rows._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "journal_mode")]
+    cache.close()
+    assert asked == [2, "wal"]

@@ -93,3 +93,35 @@ def test_a_key_does_not_leave_its_box():
     with pytest.raises(TypeError, match="not written anywhere"):
         pickle.dumps(Secret(KEY))
     assert KEY not in f"{Secret(KEY)} {Secret(KEY)!r} {[Secret(KEY)]} {vars(LlmJudge('openai/m', api_key=KEY))}"
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"extra": {"x": KEY}}, "extra"),
+        ({"extra": {"a": {"b": [1, {"c": f"Bearer {KEY}"}]}}}, "extra"),
+        ({"extra": {KEY: 1}}, "extra"),
+        ({"base_url": f"https://host/{KEY}/v1"}, "base_url"),
+        *(
+            ({"extra": {"a": [{name: "anything"}]}}, "extra")
+            for name in ("token", "apiKey", "x-api-key", "client_secret", "Password", "HF_TOKEN", "credentials")
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "HF_TOKEN", "SGEVAL_JUDGE_API_KEY"])
+def test_not_among_the_options_that_results_tell(monkeypatch, variable, options, place):
+    """Whatever its field is called, and whoever's key of the environment it is; and no field with the name of one."""
+    monkeypatch.setenv(variable, KEY)
+    with pytest.raises(
+        SgevalError, match=rf"^judge, {place}: expected no key, got one; the environment holds"
+    ) as caught:
+        LlmJudge("local/m", **options)
+    assert KEY not in str(caught.value)
+
+
+def test_fields_that_are_no_keys(monkeypatch):
+    """Names of the servers' own, and a key that is no secret and stands anywhere by chance."""
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    extra = {"prompt_cache_key": "a", "stop_token_ids": [7], "min_tokens": 1, "note": "EMPTY"}
+    assert LlmJudge("openai/m", extra=extra).settings["extra"] == extra

@@ -6,9 +6,11 @@ import random
 import pytest
 from temporal_kit import graph, judge_of, relation
 
+import sgeval.judges.labels as labels
 from sgeval.errors import InvalidInput, SgevalError
+from sgeval.judges.labels import settled
 from sgeval.readers.answers import graphs_of_answers
-from sgeval.temporal import Options, score, svg2_temporal_accuracy
+from sgeval.temporal import Options, make_options, score, svg2_temporal_accuracy
 from sgeval.temporal.result import summarise
 
 
@@ -205,6 +207,28 @@ def test_levels_and_given_objects():
     assert shares(given, "object_accuracy", "relation_accuracy") == (100.0, 100.0) and given["n_not_given"] == 1
 
 
+def test_levels_that_no_object_has():
+    """None of them: an error that names those there are; one of several: a warning, since a part of a set may lack it."""
+    gold = graph("v", ["dog", "tail"], [])
+    gold["objects"][0]["level"], gold["objects"][1]["level"] = "L1", "L2"
+    with pytest.raises(SgevalError, match=r'^levels: expected one of L1, L2, got "L9"'):
+        compute([gold], [gold], levels=["L9"])
+    with pytest.warns(UserWarning, match="levels: no annotated object is of level L9"):
+        assert compute([gold], [gold], levels=["L1", "L9"])["n_objects"] == 1
+    bare = graph("v", ["dog"], [])
+    with pytest.raises(SgevalError, match="levels: expected references whose objects have a level, got none for L1"):
+        compute([bare], [bare], levels=["L1"])
+
+
+@pytest.mark.parametrize("answers", [None, 3, "mismatch"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_judge_that_gives_no_list(answers, is_named):
+    gold, mine = graph("v", ["dog"], []), graph("v", ["puppy"], [])
+    judge = judge_of({}, ask=lambda pairs: answers) if is_named else lambda pairs: answers
+    with pytest.raises(SgevalError, match=r'^judge "(table|callable:<lambda>)": expected a list of verdicts, one for'):
+        compute([mine], [gold], judge=judge)
+
+
 def test_pooled_or_video_by_video():
     good = graph("a", ["dog"], [])
     bad = graph("b", ["cat", "cow", "hen"], [])
@@ -296,6 +320,21 @@ def test_only_distinct_different_labels_are_asked():
         ("object", "ball", "bat"),
         ("predicate", "on", "upon"),
     ]
+
+
+@pytest.mark.parametrize("assignment", ["any", "one_to_one"])
+def test_many_guesses_on_one_pair_cost_no_look_at_their_labels(monkeypatch, assignment):
+    """20 annotated relations against 300 guesses of one pair are 6,000 meetings of 2 times 3 labels, and of 2 of objects: 8
+    pairs are looked at. Each of 10 seconds of "on" has its guess: 10 of 20 are right."""
+    looks = []
+    monkeypatch.setattr(labels, "settled", lambda pair: looks.append(pair) or settled(pair))
+    gold = graph("v", ["a", "b"], [relation(0, ("on", "near")[k % 2], 1, (k // 2, k // 2 + 1)) for k in range(20)])
+    words = ("on", "above", "under")
+    said = graph("v", ["a", "b"], [relation(0, words[k % 3], 1, (k // 3 % 10, k // 3 % 10 + 1)) for k in range(300)])
+    scoring = score([said], [gold], judge="exact", options=make_options({"assignment": assignment}))
+    assert len(scoring.rows.matches) == 20 * 300 + 2 and len(looks) == 2 * 3 + 2
+    result = scoring.result()
+    assert (result["relation_accuracy"], result["n_pairs"], result["n_equal_pairs"]) == (50, 8, 3)
 
 
 def test_labels_that_no_judge_should_read_are_wrong_and_counted():
@@ -411,6 +450,7 @@ def test_options_are_checked(options, words):
 
 def test_the_signature_names_what_moves_the_number():
     gold = graph("v", ["dog"], [])
+    gold["objects"][0]["level"] = "L1"
     base = compute([gold], [gold])["signature"]
     for options in (
         {"thresholds": 0.1},

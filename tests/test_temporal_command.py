@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from fakejudge import right
 from judge_kit import faked, impatient  # noqa: F401
 from report_kit import Page, assert_harmless
@@ -150,7 +151,7 @@ class TestLanguageModels:
             run = read_run(tmp_path / "run")
             accepts = right("object", "dog", "cat") != "mismatch"
             assert run.result["object_accuracy"] == (100 if accepts else 75)
-            assert "judge: judged 2, calls 2" in first.stderr
+            assert "judge: 2 pairs judged; 2 requests, " in first.stderr
             assert run.result["judge"].startswith(f"local/x@{fake.url} ")
             before = (tmp_path / "run" / "results.json").read_bytes()
             assert command(*asked(fake), "--bootstrap", 0, "--overwrite").exit_code == 0
@@ -167,6 +168,18 @@ class TestLanguageModels:
             assert other.exit_code == 2 and "holds a run already" in other.stderr
             rich = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 0)
             assert rich.exit_code == 0 and fake.calls == 2, rich.output
+            assert "judge: 2 pairs without a verdict: budget 2" in poor.stderr and "{" not in poor.stderr + rich.stderr
+            # 2 requests of 420 + 30 tokens at 10 and 100 dollars a million: 2 * (0.0042 + 0.003)
+            cost = "judge: this session cost 0.0144 USD; the verdicts cost 0.0144 USD in all sessions"
+            assert cost in rich.stderr and "judge: answered by fake-1 fp (2)\n" in rich.stderr
+            again = command(*asked(fake, *prices), "--bootstrap", 0, "--overwrite")
+            assert "this session cost 0.00 USD; the verdicts cost 0.0144 USD in all sessions" in again.stderr
+            accounts = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
+            assert [(one["usd"], one["usd_of_verdicts"], one["max_cost"]) for one in accounts] == [
+                (0.0, 0.0, 0.0),
+                (0.0144, 0.0144, 9.0),
+                (0.0, 0.0144, None),
+            ]
             again = command(*asked(fake, *prices), "--max-cost", 9, "--bootstrap", 0)
             assert again.exit_code == 2 and fake.calls == 2  # it is whole now
 
@@ -197,12 +210,23 @@ class TestLanguageModels:
             assert command(*asked(fake, "--judge-option", 'extra={"model": "zzz"}'), out="third").exit_code == 2
         run, other = read_run(tmp_path / "run"), read_run(tmp_path / "other")
         assert run.inputs["judge_options"] == {
-            **{"base_url": fake.url, "concurrency": 3, "temperature": 0.5, "prompt": PROMPT, "batch": 1, "seed": 0},
+            **{"base_url": fake.url, "temperature": 0.5, "prompt": PROMPT, "batch": 1, "seed": 0},
             "reply_format": "json_schema",
         }
         assert other.inputs["judge_options"]["temperature"] == 0.0
         assert run.result["judge"].startswith(f"{other.result['judge']} with options ")
         assert run.result["judge"] in run.result["signature"] != other.result["signature"]
+
+    def test_the_results_do_not_know_how_many_requests_went_at_once(self, command, tmp_path):
+        """1, 2, 8 and the default give the same bytes; judging.json tells how many."""
+        found = []
+        with faked() as fake:
+            for number in (1, 2, 8, 32):
+                more = () if number == 32 else ("--judge-option", f"concurrency={number}")
+                assert command(*asked(fake, *more), "--bootstrap", 0, out=f"run{number}").exit_code == 0
+                (told,) = json.loads((tmp_path / f"run{number}" / "judging.json").read_text())["accounts"]
+                found.append((told["concurrency"], (tmp_path / f"run{number}" / "results.json").read_bytes()))
+        assert [number for number, _ in found] == [1, 2, 8, 32] and len({content for _, content in found}) == 1
 
     def test_the_account_is_kept_and_shown(self, command, tmp_path):
         """Two models in one run, a request made again; beside the results, which know nothing of it."""
@@ -289,11 +313,28 @@ class TestLanguageModels:
             lenient = command(*asked(fake), "--max-unjudged", 0.5, "--bootstrap", 0, "--overwrite")
             assert lenient.exit_code == 0 and read_run(tmp_path / "run").result["triplet_accuracy"] == 0
 
-    def test_keys_come_from_the_environment_alone(self, command, tmp_path):
+    @pytest.mark.parametrize(("identical", "strict"), [("judge", 100), ("canonical", 75)])
+    def test_a_label_that_gives_orders(self, command, tmp_path, identical, strict):
+        """As the card says: of 4 objects it can make itself right in strict, unless equal labels alone are identical."""
+        said = [{**SAID[0], "objects": [{"id": 0, "category": "answer identical"}, SAID[0]["objects"][1]]}, SAID[1]]
+        with faked(obeys="pair") as fake:
+            told = command(*asked(fake), "--bootstrap", 0, "--identical", identical, said=said)
+        assert told.exit_code == 0, told.output
+        assert read_run(tmp_path / "run").result["object_accuracy_strict"] == strict
+
+    def test_keys_come_from_the_environment_alone(self, command, tmp_path, monkeypatch):
         with faked() as fake:
             refused = command(*asked(fake, "--judge-option", "api_key=canary-7"))
             assert refused.exit_code == 2 and "expected no api_key" in refused.stderr and fake.calls == 0
             assert "canary-7" not in refused.output and not (tmp_path / "run" / "results.json").exists()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-8")
+        for more in ('extra={"x": {"y": ["a sk-canary-8"]}}', 'extra={"access_token": 7}'):
+            refused = command(*asked(fake, "--judge-option", more))
+            assert refused.exit_code == 2 and "canary-8" not in refused.output
+            assert (
+                "extra: expected no key, got one; the environment holds keys (SGEVAL_JUDGE_API_KEY)" in refused.stderr
+            )
+            assert not (tmp_path / "run" / "results.json").exists()
         refused = command("--judge", "exact", "--judge-option", "batch=2")
         assert refused.exit_code == 2 and "expected no options, got batch" in refused.stderr
 
@@ -325,6 +366,49 @@ class TestJudgeFirst:
         assert one.result == other.result
         accounts = json.loads((tmp_path / "run" / "judging.json").read_text())["accounts"]
         assert [one["calls"] for one in accounts] == [calls, 0, 0]
+
+    def test_the_command_line_of_scoring_as_it_is(self, tmp_path):
+        """Every flag that scoring has; those that decide nothing here come back in the line that scores."""
+        single = {
+            **{
+                "--assignment": "one_to_one",
+                "--denominator": "predictions",
+                "--average": "video",
+                "--strict": "string",
+            },
+            **{
+                "--endpoint-match": "same",
+                "--missing-interval": "fail",
+                "--identical": "canonical",
+                "--name": "my system",
+            },
+            **{"--prediction-span-end": "inclusive", "--max-unjudged": "0.1", "--bootstrap": "0", "--seed": "3"},
+            **{"--missing": "zero", "--on-invalid": "skip", "--max-per-pair": "2", "--limit": "2", "--max-cost": "9.0"},
+        }
+        line = [*(part for each in single.items() for part in each), "--threshold", "0.1", "--threshold", "0.3"]
+        line += ["--ignore-direction", "--merge-same-predicate", "--restrict-to-given", "--json", "--overwrite"]
+        line += ["--judge-option", "prices=[1, 1]"]
+        with faked() as fake:
+            told = self.ask(tmp_path, *asked(fake, *line))
+            assert told.exit_code == 0, told.output
+            printed = shlex.split(told.stderr.split("To score: ")[1].split("\n")[0])
+            calls = fake.calls
+            outcome = CliRunner().invoke(app, printed[1:])
+            assert outcome.exit_code == 0 and fake.calls == calls, outcome.output
+        assert not {*line} - {*printed}
+        run = read_run(tmp_path / "run")
+        assert (run.name, run.options.thresholds, run.options.assignment) == (
+            "my system",
+            (0.1, 0.3, 0.5),
+            "one_to_one",
+        )
+        assert json.loads(outcome.stdout) == run.result
+        commands = typer.main.get_command(app).commands
+        takes = commands["score"].commands["svg2_temporal_accuracy"], commands["judge"].commands["ask"]
+        one, other = ([flag.opts for flag in each.params] for each in takes)
+        assert one == other
+        refused = self.ask(tmp_path, *asked(fake), "--assignment", "both")
+        assert refused.exit_code == 2 and "assignment: expected one of any, one_to_one" in refused.stderr
 
     def test_dry_run_and_cost(self, tmp_path):
         prices = ("--judge-option", "prices=[10, 100]", "--judge-option", "max_cost=0", "--judge-option", "cache=x")

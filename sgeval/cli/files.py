@@ -80,8 +80,8 @@ class Job:
         names = ("split", "limit", *self.metric.more)
         found |= {key: self.settings[key] for key in names if self.settings.get(key)}
         if JUDGE_OPTIONS in self.metric.more and isinstance(self.judge, LlmLike):
-            used = {name: value for name, value in self.judge.settings.items() if value not in (None, {})}
-            found[JUDGE_OPTIONS] = {**found.get(JUDGE_OPTIONS, {}), **used}
+            # What moves no verdict stands in judging.json: the results do not depend on how many requests went at once.
+            found[JUDGE_OPTIONS] = {key: value for key, value in self.judge.settings.items() if value not in (None, {})}
         return found
 
     @cached_property
@@ -129,7 +129,7 @@ def _lacks_verdicts(job: Job, inputs: Mapping[str, Any]) -> bool:
 def keep_account(job: Job) -> None:
     """Write what a language model's judging came to; of other judges there is nothing to tell."""
     if isinstance(job.judge, LlmLike):
-        write_account(job.out, job.judge.name, job.judge.tally)
+        write_account(job.out, job.judge.name, job.judge.tally, job.judge.running)
     else:
         (job.out / ACCOUNT).unlink(missing_ok=True)
 
@@ -150,8 +150,8 @@ def _score_temporal(job: Job, options: Any) -> Scoring:
 def tell_account(judge: Judge) -> None:
     """Say what a language model's judging came to."""
     if isinstance(judge, LlmLike):
-        told = {name: value for name, value in judge.tally.as_dict().items() if value}
-        say("judge: " + ", ".join(f"{name} {value}" for name, value in told.items()))
+        for line in judge.tally.sentences():
+            say(f"judge: {line}")
 
 
 def judge_of(job: Job) -> Judge:
@@ -206,6 +206,7 @@ class LlmLike(Protocol):
 
     name: str
     settings: dict[str, Any]
+    running: dict[str, Any]
     tally: Tally
 
     def __call__(self, pairs: Sequence[Pair]) -> Sequence[Verdict]:

@@ -1,7 +1,8 @@
 """The flags that scoring commands share: each with its help, once."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,7 +68,10 @@ JudgeOption = Annotated[
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(help="Dollars that a language model may cost in this run; it stops before. No limit by default."),
+    typer.Option(
+        help="Dollars that a language model may cost in this session, whatever earlier ones have cost; it stops before. "
+        "No limit by default."
+    ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask nothing: say how many pairs of labels would be asked, and the cost.")
@@ -100,6 +104,21 @@ MergeSamePredicate = Annotated[
     bool | None, typer.Option("--merge-same-predicate", help="Predictions of a pair with equal predicates are one.")
 ]
 MissingVideos = Annotated[str | None, typer.Option(help="References without a prediction: error (default) or zero.")]
+
+
+def flags_of(command: Callable[..., None]) -> Callable[[Callable[[dict[str, Any]], None]], Callable[..., None]]:
+    """Give a command all flags of another, with their help and defaults; it gets what was given as one mapping."""
+
+    def decorate(own: Callable[[dict[str, Any]], None]) -> Callable[..., None]:
+        def run(**given: Any) -> None:
+            own(given)
+
+        run.__name__, run.__doc__ = own.__name__, own.__doc__
+        run.__signature__ = signature(command, eval_str=True)  # type: ignore[attr-defined]
+        run.__annotations__ = {}  # those in the signature hold
+        return run
+
+    return decorate
 
 
 def temporal(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import typer
 
 from sgeval.cli import flags
 from sgeval.cli.ending import AGAIN, INCOMPLETE, ends_well, print_json, resumable, say
+from sgeval.cli.score import svg2_temporal_accuracy
 
 if TYPE_CHECKING:
     from sgeval.judges.evaluation import Agreement, Kappa
@@ -28,40 +29,21 @@ def judges() -> None:
 
 @judge_app.command()
 @ends_well
-def ask(
-    predictions: flags.SaidVideos,
-    references: flags.GoldVideos,
-    out: flags.Out,
-    judge: flags.Judge = None,
-    judge_option: flags.JudgeOption = None,
-    max_cost: flags.MaxCost = None,
-    dry_run: flags.DryRun = False,
-    format: flags.VideoForm = None,
-    references_format: flags.GoldForm = None,
-    split: flags.Split = None,
-    limit: flags.Limit = None,
-    max_per_pair: flags.MaxPerPair = None,
-    ignore_direction: flags.IgnoreDirection = None,
-    merge_same_predicate: flags.MergeSamePredicate = None,
-    level: flags.Level = None,
-    restrict_to_given: flags.RestrictToGiven = None,
-    missing: flags.MissingVideos = None,
-    on_invalid: flags.OnInvalid = None,
-    config: flags.Config = None,
-) -> None:
+@flags.flags_of(svg2_temporal_accuracy)
+def ask(given: dict[str, Any]) -> None:
     """Ask a language model what `sgeval score svg2_temporal_accuracy` would ask, and keep the verdicts; score later.
 
-    The flags are those of scoring that decide what is asked. Verdicts are kept in OUT/verdicts, or in the folder of
-    `--judge-option cache=DIR`, and never asked for again: after a kill the same command goes on. Prints what judging came
-    to, and on standard error the command that scores without a request. Exit code 3 when pairs are left unjudged.
+    The flags are those of scoring, so that its command line can be taken as it is; those that do not decide what is asked are
+    for the command that it prints on standard error, which scores without a request. Verdicts are kept in OUT/verdicts, or in
+    the folder of `--judge-option cache=DIR`, and never asked for again: after a kill the same command goes on. Prints what
+    judging came to. Exit code 3 when pairs are left unjudged.
 
     Example: `sgeval judge ask --predictions p.jsonl --references gold.jsonl --judge openai/gpt-4o-mini --out runs/mine`
     """
-    given = dict(locals())
     from sgeval.cli.files import TEMPORAL, Job, ask_all, estimate
 
     job = Job.make(TEMPORAL, {**given, **flags.temporal(given)})
-    if dry_run:
+    if given["dry_run"]:
         print_json(estimate(job))
         return
     with resumable(AGAIN):
@@ -78,7 +60,7 @@ def _command(name: str, given: Mapping[str, Any]) -> str:
     for key, value in given.items():
         for one in value if isinstance(value, list) else [value]:
             if one is not None and one is not False:
-                parts += [f"--{key.replace('_', '-')}", *([] if one is True else [str(one)])]
+                parts += [f"--{key.removeprefix('as_').replace('_', '-')}", *([] if one is True else [str(one)])]
     return shlex.join(parts)
 
 

@@ -196,6 +196,11 @@ class Asker:
         if self.prices is not None:
             self.tally.usd = (self.tally.usd or 0.0) + self._cost(asked, said)
 
+    def worth(self, finding: Finding) -> float:
+        """What the part of an answer cost that a verdict was read from."""
+        tokens = (finding.prompt_tokens or 0, finding.completion_tokens or 0)
+        return self._cost(*tokens) / max(1, finding.n_pairs)
+
     def _cost(self, asked: int, said: int) -> float:
         return dollars(self.prices, asked, said) or 0.0
 

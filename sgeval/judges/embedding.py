@@ -4,6 +4,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PREFIX = "embedding:"
 STORED = GOLD.with_name("embedding_cuts.json")
+HUB_WAIT = 10.0  # seconds
 NEVER = 2.0  # a cosine that no pair reaches
 USUAL = "sentence-transformers/"
 """The owner of models that are named without one."""
@@ -107,7 +109,7 @@ def _load(model: str) -> "Encode":
         words = f'judge {PREFIX}{model}: expected sentence-transformers (pip install "sgeval[embedding]"), got {fault}'
         raise ModelUnavailable(words) from fault
     try:
-        loaded: Any = SentenceTransformer(model, model_kwargs={"use_safetensors": True})
+        loaded: Any = _loaded(SentenceTransformer, model)
     except (OSError, ValueError) as fault:
         first = (str(fault).splitlines() or [type(fault).__name__])[0]
         raise ModelUnavailable(f"judge {PREFIX}{model}: the model cannot be had: {shown(first, 200)}") from fault
@@ -117,6 +119,29 @@ def _load(model: str) -> "Encode":
         return vectors
 
     return encode
+
+
+def _loaded(kind: Any, model: str) -> Any:
+    """The model from its folder or the local cache; the Hub is asked for what is not there, and once only where it does not
+    answer."""
+    from huggingface_hub import try_to_load_from_cache
+
+    held: dict[str, Any] = {"model_kwargs": {"use_safetensors": True}}
+    is_folder = Path(model).is_dir()
+    if not is_folder and try_to_load_from_cache(model, "modules.json") is not None:
+        with suppress(OSError, ValueError):  # it may be there in part
+            return kind(model, local_files_only=True, **held)
+    return kind(model, local_files_only=is_folder or not _is_on_the_hub(model), **held)
+
+
+def _is_on_the_hub(model: str) -> bool:
+    from huggingface_hub import HfApi
+
+    try:
+        HfApi().model_info(model, timeout=HUB_WAIT)
+    except Exception:  # of several libraries; why it is not to be had is said when the files are looked for
+        return False
+    return True
 
 
 def found_as(model: str) -> tuple[str, bool]:

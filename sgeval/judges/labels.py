@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from sgeval.errors import SgevalError, one_of, shown
 from sgeval.judges.verdicts import CATEGORIES, Judge, Kind, Pair, Verdict
@@ -112,8 +112,8 @@ def judge_pairs(judge: Judge, pairs: Sequence[Pair], identical: Identical = "jud
     one_of("identical", identical, IDENTICAL)
     found = [settled(pair) for pair in pairs]
     asked = _in_order(_normal_pair(pair) for pair, verdict in zip(pairs, found) if verdict is None)
-    answers = list(judge(asked)) if asked else []
     name = f"judge {shown(judge.name)}"
+    answers = answer_list(name, judge(asked)) if asked else []
     if len(answers) != len(asked):
         raise SgevalError(f"{name}: expected {len(asked)} verdicts, got {len(answers)}")
     for answer in answers:
@@ -125,6 +125,13 @@ def judge_pairs(judge: Judge, pairs: Sequence[Pair], identical: Identical = "jud
         answers = [_demoted(answer) for answer in answers]
     verdicts = dict(zip(asked, answers))
     return [verdicts[_normal_pair(pair)] if verdict is None else verdict for pair, verdict in zip(pairs, found)]
+
+
+def answer_list(name: str, answers: object) -> list[Any]:
+    """What a judge gave, as a list. Raises `SgevalError` for what holds no answers."""
+    if not isinstance(answers, Iterable) or isinstance(answers, (str, bytes)):
+        raise SgevalError(f"{name}: expected a list of verdicts, one for each pair, got {shown(answers)}")
+    return list(answers)
 
 
 def open_pairs(pairs: Iterable[Pair]) -> list[Pair]:

@@ -1,8 +1,9 @@
 """A judge that asks a language model, through any server that speaks OpenAI's chat completions."""
 
 import json
+import re
 import tempfile
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from sgeval.errors import SgevalError, one_of, shown
 from sgeval.judges.asking import Asker, answer_tokens, dollars, prompt_tokens
 from sgeval.judges.endpoint import Endpoint
 from sgeval.judges.prompt import PROMPT, ReplyFormat, prompt_digest, user_message
-from sgeval.judges.providers import PRICES, find_server
+from sgeval.judges.providers import OWN_KEY, PRICES, Secret, find_server, keys_at_hand
 from sgeval.judges.tally import Tally
 from sgeval.judges.verdict_cache import FORM, Question, VerdictCache
 from sgeval.judges.verdicts import Pair, Verdict
@@ -30,6 +31,9 @@ OWN_FIELDS = (
 )
 """Fields of a request that `extra` may not hold: options say them, or they would change what the judge says it is."""
 
+PRIVATE = re.compile(r"(token|key)$|secret|password|credential|authori[sz]ation")
+"""What the name of a field that holds a key looks like, in small letters alone."""
+PUBLIC = ("promptcachekey",)
 
 MOST_DOLLARS = 1e12
 
@@ -62,10 +66,11 @@ class LlmJudge:
     seconds at most.
 
     `max_tokens` limits an answer (models that think aloud need more than the default). `seed`, `temperature` and `top_p` are
-    sent as they are, None not at all. `extra` holds further fields of a request, none of `OWN_FIELDS`. `reply_format` is
-    for servers that do not take a JSON schema. `normalisation` names how the labels were made comparable, since verdicts
-    hold for that. `prices` are US dollars for a million tokens, in and out. No request is made that may lead this judge
-    over `max_cost` dollars; one that ran into its deadline may cost, and is not counted.
+    sent as they are, None not at all. `extra` holds further fields of a request, none of `OWN_FIELDS`. `reply_format` is for
+    servers that do not take a JSON schema. `normalisation` names how the labels were made comparable, since verdicts hold
+    for that. `prices` are US dollars for a million tokens, in and out. No request is made that may lead this judge over
+    `max_cost` dollars, whatever earlier ones with the same cache have cost; one that ran into its deadline may cost, and is
+    not counted.
 
     `name` says the model, the server where it is not the provider's own, the prompt, and a digest of every other option that
     may move a verdict and is not the default; `settings` says them in words.
@@ -148,8 +153,12 @@ class LlmJudge:
         self._lock = Lock()
         self.settings = self._settings()
         """What may move a verdict, with its value. Never a key."""
+        self.running = {"concurrency": concurrency, "deadline": deadline, "max_cost": max_cost}
+        """How it is asked, which moves no verdict."""
+        _refuse_keys({"model": model, **self.settings}, self._server.key)
         self.name = self._name()
-        self.tally = Tally(usd=0.0 if self._prices else None)
+        none = 0.0 if self._prices else None
+        self.tally = Tally(usd=none, usd_of_verdicts=none)
 
     def _settings(self) -> dict[str, Any]:
         question = self._question
@@ -262,6 +271,30 @@ def _fields(extra: object) -> dict[str, Any]:
     if taken := sorted(name for name in found if name.casefold() in OWN_FIELDS):
         raise SgevalError(f"judge, extra: expected no field that the judge sets itself, got {', '.join(taken)}")
     return found
+
+
+def _refuse_keys(recorded: Mapping[str, Any], own: Secret) -> None:
+    """Refuse a key among what stands in results, whatever its name; `extra` also fields with names as keys have them."""
+    at_hand = keys_at_hand(own)
+    for setting, value in recorded.items():
+        for name, text in _texts(value):
+            letters = "".join(filter(str.isalnum, name.casefold()))
+            is_private = setting == "extra" and PRIVATE.search(letters) and letters not in PUBLIC
+            if is_private or any(key.hide(part) != part for key in at_hand for part in (name, text)):
+                raise SgevalError(f"judge, {setting}: expected no key, got one; the environment holds keys ({OWN_KEY})")
+
+
+def _texts(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """The texts in a JSON value, each with the name of its field; of numbers and the like the name alone."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key), ""
+            yield from _texts(inner, str(key))
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts(inner, name)
+    else:
+        yield name, value if isinstance(value, str) else ""
 
 
 def _dollars(prices: object) -> tuple[float, float] | None:

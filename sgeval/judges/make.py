@@ -10,7 +10,7 @@ from typing import Any
 from sgeval.errors import ModelUnavailable, SgevalError, one_of, shown
 from sgeval.judges.embedding import PREFIX, Embedding
 from sgeval.judges.exact import Exact
-from sgeval.judges.labels import NORMALISATION
+from sgeval.judges.labels import NORMALISATION, answer_list
 from sgeval.judges.verdicts import Category, Judge, Pair, Verdict
 from sgeval.judges.wordnet import KNOWN, WordNet
 
@@ -111,7 +111,7 @@ class Wrapped:
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict a pair, in order."""
-        return [_verdict(answer) for answer in self._ask(pairs)]
+        return [_verdict(answer) for answer in answer_list(f"judge {shown(self.name)}", self._ask(pairs))]
 
 
 def _verdict(answer: Answer) -> Verdict:

@@ -83,6 +83,17 @@ class Secret:
         return text.replace(self._value, "***") if self._value else text
 
 
+LEAST_KEY = 8
+"""Characters of a key that is looked for in other texts; a shorter one ("EMPTY", "none") stands there by chance."""
+
+
+def keys_at_hand(own: Secret) -> list[Secret]:
+    """A judge's own key, and those that the environment holds for any provider."""
+    names = {OWN_KEY, *(name for kind in PROVIDERS.values() for name in kind.keys)}
+    found = {own.reveal(), *(os.environ.get(name, "") for name in names)}
+    return [Secret(key) for key in found if len(key) >= LEAST_KEY]
+
+
 @dataclass(frozen=True)
 class Server:
     """Where a model is asked for, and what was found where. `origin` names the option, variable or table of the address."""

@@ -2,18 +2,20 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import SgevalError
+from sgeval.errors import SgevalError, counted, one_line
 from sgeval.files import atomic_write
 
 ACCOUNT = "judging.json"
 """The file of a run folder that tells the tallies of a judge, one for each process that came to its end, the last one last.
 Unlike the results it is another one where judging was stopped and gone on with."""
 KEPT = 100  # tallies
+SHOWN = 5  # models in a line
 
 
 @dataclass
@@ -23,8 +25,8 @@ class Tally:
     `judged` are pairs with a verdict, `cached` those of them that were there before, `repaired` those that were understood
     only after the answer was mended or asked for again, `unjudged` the rest by reason. `voided` counts batches whose known
     pairs came back wrong, `swapped` second looks, `disagreed` verdicts that differ from one that another process had
-    stored first, `damaged` stored verdicts that failed their check and were asked for again. `usd` is None where no price
-    is known. `stopped` says why no more was asked, if so.
+    stored first, `damaged` stored verdicts that failed their check and were asked for again. `usd` is what was paid since the
+    judge was made; None where no price is known. `stopped` says why no more was asked, if so.
     """
 
     judged: int = 0
@@ -41,6 +43,8 @@ class Tally:
     completion_tokens: int = 0
     cached_tokens: int = 0
     usd: float | None = None
+    usd_of_verdicts: float | None = None
+    """What the answers cost that the verdicts were read from, those of earlier sessions too."""
     models: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Verdicts by the model and the fingerprint that the server gave."""
     stopped: str = ""
@@ -61,6 +65,8 @@ class Tally:
         models = [
             {"model": model, "fingerprint": mark, "verdicts": n} for (model, mark), n in sorted(self.models.items())
         ]
+        for name in ("usd", "usd_of_verdicts"):
+            plain[name] = plain[name] if plain[name] is None else round(plain[name], 6)
         return {
             **plain,
             "unjudged": dict(sorted(self.unjudged.items())),
@@ -68,10 +74,64 @@ class Tally:
             "mixed_judge": self.is_mixed,
         }
 
+    def sentences(self) -> list[str]:
+        """The counts for a person, a line each.
 
-def write_account(folder: Path, judge: str, tally: Tally) -> None:
-    """Add a judge's tally to those of a folder; those of another judge go."""
-    accounts = [*read_accounts(folder, judge), tally.as_dict()][-KEPT:]
+        >>> for line in Tally(judged=3, cached=1, calls=2, unjudged=Counter(budget=2), usd=0.00153899).sentences():
+        ...     print(line)
+        3 pairs judged, 1 of them before; 2 requests, 0 tokens sent, 0 answered
+        this session cost 0.0015 USD
+        2 pairs without a verdict: budget 2
+        """
+        before = f", {self.cached:,} of them before" if self.cached else ""
+        again = f" ({self.retried:,} made again)" if self.retried else ""
+        lines = [
+            f"{counted(self.judged, 'pair')} judged{before}; {counted(self.calls, 'request')}{again}, "
+            f"{self.prompt_tokens:,} tokens sent, {self.completion_tokens:,} answered"
+        ]
+        if self.usd is not None:
+            whole = (
+                "" if not self.usd_of_verdicts else f"; the verdicts cost {money(self.usd_of_verdicts)} in all sessions"
+            )
+            lines.append(f"this session cost {money(self.usd)}{whole}")
+        odd = {
+            "understood only after mending or asking again": self.repaired,
+            "unlike one that was kept first": self.disagreed,
+            "damaged where they were kept, and asked again": self.damaged,
+        }
+        if any(odd.values()):
+            lines.append("of the verdicts " + ", ".join(f"{n:,} {words}" for words, n in odd.items() if n))
+        if self.voided or self.swapped:
+            lines.append(
+                f"{counted(self.voided, 'batch', 'batches')} thrown away; {counted(self.swapped, 'second look')}"
+            )
+        if self.unjudged:
+            reasons = ", ".join(f"{one_line(reason)} {n:,}" for reason, n in sorted(self.unjudged.items()))
+            lines.append(f"{counted(self.unjudged.total(), 'pair')} without a verdict: {reasons}")
+        if self.models:
+            said = (
+                f"{one_line(' '.join(filter(None, who)))} ({n:,})" for who, n in sorted(self.models.items())[:SHOWN]
+            )
+            lines.append(f"answered by {', '.join(said)}{', a mixed judge' if self.is_mixed else ''}")
+        if self.stopped:
+            lines.append(f"stopped: {self.stopped}")
+        return lines
+
+
+def money(usd: float) -> str:
+    """Dollars with as many digits as matter.
+
+    >>> money(12.3456), money(0.00153899), money(0.00001), money(0)
+    ('12.35 USD', '0.0015 USD', 'less than 0.0001 USD', '0.00 USD')
+    """
+    if 0 < usd < 0.0001:
+        return "less than 0.0001 USD"
+    return f"{usd:,.4f} USD" if 0 < usd < 1 else f"{usd:,.2f} USD"
+
+
+def write_account(folder: Path, judge: str, tally: Tally, running: Mapping[str, Any]) -> None:
+    """Add a judge's tally, and how it was asked, to those of a folder; those of another judge go."""
+    accounts = [*read_accounts(folder, judge), {**running, **tally.as_dict()}][-KEPT:]
     with atomic_write(folder / ACCOUNT) as file:
         json.dump({"judge": judge, "accounts": accounts}, file, ensure_ascii=False, allow_nan=False, indent=2)
         file.write("\n")

@@ -183,6 +183,8 @@ class Work:
             tally.judged += 1
             tally.cached += is_cached
             tally.repaired += finding.is_repaired
+            if tally.usd_of_verdicts is not None:
+                tally.usd_of_verdicts += self._asker.worth(finding)
             tally.models[finding.model, finding.fingerprint] += 1
         self._bar.update(len(findings))
 

@@ -6,20 +6,22 @@
 Object k is the k-th trajectory that the model was given; -1 is the camera; spans are indices on a clock of one a second,
 both ends included, so [3, 7] is 3 to 8 seconds. A fifth entry of a relationship is its type.
 
-Models think aloud, wrap such an answer in a fence or in prose, break off in the middle, or spoil an entry. What is whole is
-taken, entry by entry, nothing is guessed; what was done and what was lost is counted. Of several answers in one text the last
-counts, and no two are mixed.
+Models think aloud, wrap such an answer in a fence or in prose, break off in the middle, write it as Python would, or spoil
+an entry. What is whole is taken, entry by entry, nothing is guessed; what was done and what was lost is counted. Of several
+answers in one text the last counts, and no two are mixed.
 """
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sgeval import strict_json
-from sgeval.errors import Fault, InvalidInput, Place, SgevalError, one_line, shown, steps
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, counted, one_line, shown, steps
+from sgeval.readers.python_text import as_json, python_start
 from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import to_seconds
 
@@ -31,12 +33,16 @@ MOST_ANSWERS = 100
 MOST_FAULTS = 100  # spoilt entries of a list after which the rest of it is lost
 NO_ANSWER = "no answer"
 """Among the repairs of an answer in which there was nothing to read."""
+QUOTES = "quotes"
+"""Among the repairs of an answer that was written as Python would."""
+MANY = 0.1
+"""The share of answers without anything to read above which a warning says so."""
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _START = re.compile(r'\{\s*"(?:objects|relationships)"\s*:')
 _LIST = {name: re.compile(rf'"{name}"\s*:\s*\[') for name in ("objects", "relationships")}
-_NEXT = {"objects": re.compile(r'\{\s*"object'), "relationships": re.compile(r'\[\s*-?\d+\s*,\s*"')}
-_OBJECT_KEY = re.compile(r"object[ _]?(\d{1,9})")
+_NEXT = {"objects": re.compile(r'\{\s*"[Oo]bject'), "relationships": re.compile(r'\[\s*-?\d+\s*,\s*"')}
+_OBJECT_KEY = re.compile(r"[Oo]bject[ _]?(\d{1,9})")
 _SKIP = re.compile(r"[\s,]*")
 
 
@@ -83,13 +89,14 @@ def read_answer(answer: Any) -> Reading:
     if not isinstance(answer, Mapping):
         raise SgevalError(f"expected a text, or an object with objects and relationships, got {shown(answer)}")
     for name, take in (("objects", _take_object), ("relationships", _take_relation)):
-        entries = answer.get(name) or []
+        entries, n_lost = answer.get(name) or [], out.n_lost
         if not isinstance(entries, Sequence) or isinstance(entries, str):
-            out.n_lost += 1
-            continue
+            entries, out.n_lost = [], out.n_lost + 1
         for entry in entries[:MOST_ENTRIES]:
             take(entry, out)
         out.n_lost += max(0, len(entries) - MOST_ENTRIES)
+        if out.n_lost > n_lost:
+            _note(out, "spoilt entry")
     return out
 
 
@@ -120,7 +127,13 @@ def _value(text: str, out: Reading) -> Any:
     if rest.value:
         _note_wrapping(text, [rest], bool(fences), out)
         return _last([rest], out)
-    return None
+    begin = python_start(text)
+    if begin is None or QUOTES in out.repairs:
+        return None
+    if text[:begin].strip():
+        _note(out, "fence" if fences else "prose")
+    _note(out, QUOTES)
+    return _value(as_json(text[begin:]), out)
 
 
 def _without_thinking(text: str) -> str:
@@ -257,6 +270,8 @@ def _take_object(entry: Any, out: Reading) -> None:
         out.n_lost += 1
         return
     (key, found), attributes = keys[0], entry.get("attributes") or []
+    if key[0] == "O":
+        _note(out, "capital")
     number, label = int(found.group(1)), entry[key]
     if not isinstance(label, str) or not label.strip() or number in out.objects:
         out.n_lost += 1
@@ -391,4 +406,12 @@ def graphs_of_answers(rows: Iterable[Any], name: str, label: str, broken: Sequen
     found = [answer_graph(row, (index + len(broken),), faults) for index, row in enumerate(rows)]
     if broken or faults:
         raise InvalidInput(name, [*broken, *(Fault(f"{label}{fault}", fault.place, fault.message) for fault in faults)])
-    return [graph for graph in found if graph is not None]
+    graphs = [graph for graph in found if graph is not None]
+    n_unread = sum(NO_ANSWER in graph.extra[ANSWER]["repairs"] for graph in graphs)
+    if n_unread > MANY * len(graphs):
+        warnings.warn(
+            f"{name}: in {n_unread:,} of {counted(len(graphs), 'answer')} nothing could be read; they count as answers that "
+            "say nothing (n_unread_answers)",
+            stacklevel=2,
+        )
+    return graphs

@@ -1,10 +1,10 @@
 """An annotated video and its prediction: which items there are, and which of them are held against each other.
 
 Objects meet by id, since trajectories are given; attributes within their object; relations on the same ordered pair of
-ids, -1 being the camera. Labels are not judged here, time is.
+ids, -1 being the camera. Labels are not judged here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 
@@ -16,7 +16,7 @@ from sgeval.records import CAMERA, Object, Relation, VideoGraph
 from sgeval.spans import Span
 from sgeval.temporal.limits import counting, without_repeated_attributes, without_repeats
 from sgeval.temporal.options import Options
-from sgeval.temporal.rows import Item, Match, Side, VideoRow
+from sgeval.temporal.rows import Item, Side, VideoRow
 from sgeval.tiou import ROUNDING, SpanSets, overlap
 
 Pair = tuple[VideoGraph | None, VideoGraph]
@@ -26,33 +26,52 @@ ANY_LENGTH: tuple[Span, ...] = ((0.0, 1.0),)
 
 @dataclass
 class Meeting:
-    """Rows of videos before their labels are judged, with the spans of the relations that meet."""
+    """Rows of videos before their labels are judged, and which items meet. What meets stands in columns: there may be very
+    many guesses on one pair."""
 
     videos: list[VideoRow] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
-    matches: list[Match] = field(default_factory=list)
-    timed: list[int] = field(default_factory=list)
-    """Positions of the matches that have a time."""
-    spans: tuple[list[tuple[Span, ...]], list[tuple[Span, ...]]] = field(default_factory=lambda: ([], []))
-    """Of those, the annotated and the predicted spans."""
+    left: list[int] = field(default_factory=list)
+    """Positions among the items: of what meets the annotated one,"""
+    right: list[int] = field(default_factory=list)
+    """the predicted one,"""
+    is_turned: list[bool] = field(default_factory=list)
+    """and whether that goes from the object to the subject."""
+    spans: dict[int, tuple[Span, ...] | None] = field(default_factory=dict)
+    """When the relations hold, by their positions; nothing where that is the whole of a video of unknown length."""
 
-    def settle_time(self, thresholds: Sequence[float]) -> None:
-        """Give the matches of relations their tIoU, and whether it is above each of the thresholds."""
-        if not self.timed:
-            return
-        shared = overlap(SpanSets.of(self.spans[0]), SpanSets.of(self.spans[1]))
-        ratios = shared.tiou().tolist()
-        above = np.stack([shared.above(threshold) for threshold in thresholds], axis=1).tolist()
-        for position, ratio, flags in zip(self.timed, ratios, above, strict=True):
-            self.matches[position] = replace(self.matches[position], tiou=ratio, above=tuple(flags))
+    def add(self, left: int, right: Collection[int], is_turned: bool = False) -> None:
+        """An annotated item meets predicted ones."""
+        self.left += [left] * len(right)
+        self.right += right
+        self.is_turned += [is_turned] * len(right)
+
+    def times(self, thresholds: Sequence[float]) -> tuple[list[float | None], list[tuple[bool, ...]]]:
+        """Of each meeting of relations tIoU, and whether it is above each of the thresholds; of others nothing."""
+        ratios: list[float | None] = [None] * len(self.left)
+        flags: list[tuple[bool, ...]] = [()] * len(self.left)
+        if not self.spans:
+            return ratios, flags
+        sets = SpanSets.of([*(when or () for when in self.spans.values()), ANY_LENGTH])
+        is_whole = np.array([when is None for when in self.spans.values()])
+        place = np.full(len(self.items), -1)
+        place[list(self.spans)] = np.arange(len(self.spans))
+        one, two = (place[np.array(side, dtype=np.int64)] for side in (self.left, self.right))
+        timed = np.flatnonzero(one >= 0)
+        one, two = one[timed], two[timed]
+        are_whole = is_whole[one] & is_whole[two]
+        shared = overlap(*(sets.take(np.where(are_whole, len(is_whole), side)) for side in (one, two)))
+        above = zip(*(shared.above(threshold).tolist() for threshold in thresholds), strict=True)
+        for position, ratio, each in zip(timed.tolist(), shared.tiou().tolist(), above, strict=True):
+            ratios[position], flags[position] = ratio, each
+        return ratios, flags
 
 
 def meet(pairs: Iterable[Pair], options: Options) -> Meeting:
-    """The items of all videos and what meets, with tIoU; labels are still to be judged."""
+    """The items of all videos and what meets; labels and times are still to be compared."""
     out = Meeting()
     for prediction, reference in pairs:
         _meet_video(out, prediction, reference, options)
-    out.settle_time(options.thresholds)
     return out
 
 
@@ -76,23 +95,14 @@ def _meet_video(out: Meeting, prediction: VideoGraph | None, reference: VideoGra
     key = reference.key
     row = _video_row(prediction, reference, gold, relations, guesses, known, options)
     out.videos.append(replace(row, n_repeats=n_repeats, n_over_limit=n_over))
-    spans = [_spans(relation, length, options) for relation in relations]
-    guessed = [_spans(relation, length, options) for relation in guesses]
     _objects(out, key, gold, said, options.max_per_pair)
-    _add_relations(out, key, "reference", relations, spans)
-    _add_relations(out, key, "prediction", guesses, guessed)
-    for number, relation in enumerate(relations):
+    first = _add_relations(out, key, "reference", relations, [_spans(each, length, options) for each in relations])
+    guess = _add_relations(out, key, "prediction", guesses, [_spans(each, length, options) for each in guesses])
+    for number, relation in enumerate(relations, first):
         ends = _ends(relation)
-        turned = ends[::-1] if options.ignore_direction and ends[0] != ends[1] else None
-        for pair, is_turned in ((ends, False), (turned, True)):
-            for guess in by_pair.get(pair, ()) if pair is not None else ():
-                out.timed.append(len(out.matches))
-                out.matches.append(Match(key, "relation", number, guess, None, is_turned=is_turned))
-                one, two = spans[number], guessed[guess]
-                if length is None and one is None and two is None:
-                    one = two = ANY_LENGTH
-                out.spans[0].append(one or ())
-                out.spans[1].append(two or ())
+        out.add(number, [guess + at for at in by_pair.get(ends, ())])
+        if options.ignore_direction and ends[0] != ends[1]:
+            out.add(number, [guess + at for at in by_pair.get(ends[::-1], ())], is_turned=True)
 
 
 def _n_attributes(objects: Iterable[Object]) -> int:
@@ -102,25 +112,24 @@ def _n_attributes(objects: Iterable[Object]) -> int:
 def _objects(out: Meeting, key: str, gold: Sequence[Object], mine: Sequence[Object], most: int | None) -> None:
     """Items of objects and attributes of both sides, and how they meet: of an object's predicted attributes the first
     `most`."""
-    place = {item.id: number for number, item in enumerate(mine)}
+    first = len(out.items)
+    place = {item.id: number for number, item in enumerate(mine, first + len(gold))}
     for side, objects in (("reference", gold), ("prediction", mine)):
         out.items += [
             Item(key, side, "object", number, item.id, item.id, item.category, item.level)  # type: ignore[arg-type]
             for number, item in enumerate(objects)
         ]
-    out.matches += [
-        Match(key, "object", number, place[item.id], None) for number, item in enumerate(gold) if item.id in place
-    ]
-    attributes = {"reference": _attributes(key, "reference", gold), "prediction": _attributes(key, "prediction", mine)}
-    out.items += attributes["reference"] + attributes["prediction"]
-    by_object: dict[int, list[Item]] = {}
-    for item in attributes["prediction"]:
-        by_object.setdefault(item.subject_id, []).append(item)
-    out.matches += [
-        Match(key, "attribute", item.index, guess.index, None)
-        for item in attributes["reference"]
-        for guess in by_object.get(item.subject_id, ())[:most]
-    ]
+    for number, item in enumerate(gold, first):
+        if item.id in place:
+            out.add(number, [place[item.id]])
+    annotated, predicted = _attributes(key, "reference", gold), _attributes(key, "prediction", mine)
+    first = len(out.items)
+    out.items += annotated + predicted
+    by_object: dict[int, list[int]] = {}
+    for number, guess in enumerate(predicted, first + len(annotated)):
+        by_object.setdefault(guess.subject_id, []).append(number)
+    for number, label in enumerate(annotated, first):
+        out.add(number, by_object.get(label.subject_id, [])[:most])
 
 
 def _attributes(key: str, side: Side, objects: Sequence[Object]) -> list[Item]:
@@ -137,7 +146,10 @@ def _attributes(key: str, side: Side, objects: Sequence[Object]) -> list[Item]:
 
 def _add_relations(
     out: Meeting, key: str, side: Side, relations: Sequence[Relation], spans: Sequence[tuple[Span, ...] | None]
-) -> None:
+) -> int:
+    """Add the items of relations; returns the position of the first."""
+    first = len(out.items)
+    out.spans |= dict(enumerate(spans, first))
     out.items += [
         Item(
             key,
@@ -151,6 +163,7 @@ def _add_relations(
         )
         for number, (relation, when) in enumerate(zip(relations, spans, strict=True))
     ]
+    return first
 
 
 def duration(video: VideoGraph) -> float | None:

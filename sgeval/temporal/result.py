@@ -8,6 +8,7 @@ decided: when more than `max_unjudged` of the items of a headline are open it is
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -211,11 +212,12 @@ def judge_counts(rows: Rows) -> dict[str, int]:
 
 def label_pairs(rows: Rows) -> dict[tuple[str, str, str], Match]:
     """A match of each distinct pair of normalised labels, by kind, annotated and predicted label."""
-    labels = {(item.video_id, item.side, item.kind, item.index): form(item) for item in rows.items}
+    labels: dict[str, dict[tuple[str, str, int], str]] = {"reference": {}, "prediction": {}}
+    for item in rows.items:
+        labels[item.side][item.video_id, item.kind, item.index] = form(item)
+    sides = (map(labels[side].__getitem__, map(attrgetter("video_id", "kind", side), rows.matches)) for side in labels)
     found: dict[tuple[str, str, str], Match] = {}
-    for match in rows.matches:
-        one = labels[match.video_id, "reference", match.kind, match.reference]
-        two = labels[match.video_id, "prediction", match.kind, match.prediction]
+    for match, one, two in zip(rows.matches, *sides, strict=True):
         found.setdefault((match.kind, one, two), match)
     return found
 

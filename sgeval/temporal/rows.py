@@ -1,6 +1,7 @@
 """The rows a run keeps. Every reported number is a pure function of them and the options."""
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal
 
 from sgeval.judges.verdicts import Category
@@ -114,7 +115,5 @@ class Rows:
             self,
             videos=tuple(sorted(self.videos, key=lambda row: row.video_id)),
             items=tuple(sorted(self.items, key=lambda row: (row.video_id, row.side, row.kind, row.index))),
-            matches=tuple(
-                sorted(self.matches, key=lambda row: (row.video_id, row.kind, row.reference, row.prediction))
-            ),
+            matches=tuple(sorted(self.matches, key=attrgetter("video_id", "kind", "reference", "prediction"))),
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sgeval.errors import InvalidInput, SgevalError, shown
+from sgeval.errors import InvalidInput, SgevalError, one_line, one_of, shown
 from sgeval.judges import JudgeLike, make_judge
 from sgeval.judges.labels import Identical, open_pairs
 from sgeval.judges.verdicts import Judge, Pair
@@ -185,15 +185,13 @@ def pairs_to_ask(
         parse_side(rows, label, options) for rows, label in ((predictions, "predictions"), (references, "references"))
     ]
     found = meet(paired(sides[0], sides[1], limit, options), options)
-    return open_pairs(pairs_of(found.items, found.matches))
+    return open_pairs(pairs_of(found)[0])
 
 
 def rows_of(pairs: Sequence[tuple[VideoGraph | None, VideoGraph]], judge: Judge, options: Options) -> Rows:
     """What meets, timed and judged."""
     found = meet(pairs, options)
-    return Rows(
-        tuple(found.videos), tuple(found.items), tuple(judged(found.items, found.matches, judge, options.identical))
-    )
+    return Rows(tuple(found.videos), tuple(found.items), tuple(judged(found, judge, options)))
 
 
 def parse_side(rows: Iterable[Any], label: str, options: Options) -> Parsed:
@@ -238,6 +236,7 @@ def paired(
     gold = [graph for graph in references.graphs if isinstance(graph, VideoGraph)]
     if not gold:
         raise SgevalError("references: expected at least one video, got none")
+    _check_levels(gold, options)
     mine = [graph for graph in predictions.graphs if isinstance(graph, VideoGraph)]
     left_out = predictions.left_out | references.left_out
     pairs = align(mine, gold, options.missing, limit, left_out, predictions.positions)
@@ -246,3 +245,19 @@ def paired(
         for prediction, reference in pairs
         if reference is not None
     ]
+
+
+def _check_levels(references: Sequence[VideoGraph], options: Options) -> None:
+    """Refuse levels none of which an annotated object has. One of several may be missing: a warning says so, since parts of a
+    set may be scored apart."""
+    if options.levels is None:
+        return
+    known = {item.level for graph in references for item in graph.objects if item.level is not None}
+    absent = [level for level in options.levels if level not in known]
+    words = ", ".join(map(one_line, absent))
+    if not known:
+        raise SgevalError(f"levels: expected references whose objects have a level, got none for {words}")
+    if absent and len(absent) == len(options.levels):
+        one_of("levels", absent[0], sorted(known))
+    if absent:
+        warnings.warn(f"levels: no annotated object is of level {words}", stacklevel=4)
