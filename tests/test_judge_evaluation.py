@@ -179,7 +179,11 @@ class TestEvaluate:
         predicates = [row for row in read_gold("dev") if row.pair.kind == "predicate"]
         assert found.unjudged == {"timeout": unjudged} and unjudged == len(predicates)
         assert found.coverage == (found.n - unjudged) / found.n
-        assert found.by_kind["predicate"] == {"n": len(predicates), "five": None, "lenient": None, "strict": None}
+        assert found.by_kind["predicate"] == {
+            "n": len(predicates),
+            **dict.fromkeys(("five", "lenient", "strict", "false_accept_rate", "false_reject_rate")),
+        }
+        assert not any(rule.startswith("predicate") for rule in found.by_rule)
         assert sum(sum(row.values()) for row in found.confusion.values()) == found.n
 
     def test_flips(self):
@@ -194,6 +198,11 @@ class TestEvaluate:
     def test_everything_accepted(self):
         found = evaluate_judge(Table("yes", lambda pair: Verdict("overlap")), "dev", bootstrap=0)
         assert found.probe_lenient_rate == 1.0 and found.kappa["lenient"].value == 0.0
+        assert {(kind["false_accept_rate"], kind["false_reject_rate"]) for kind in found.by_kind.values()} == {
+            (1.0, 0.0)
+        }
+        assert all(counts["accepted"] == counts["n"] for counts in found.by_rule.values())
+        assert sum(counts["n"] for counts in found.by_rule.values()) == found.n
 
     def test_shipped_judges(self):
         """The figures of the README of the gold set."""
