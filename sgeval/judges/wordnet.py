@@ -41,6 +41,7 @@ class WordNet:
     | sitting on | sitting under | mismatch | places that exclude each other |
     | sitting on | on | hypernym | one has a place alone: hypernym where the places agree |
     | sitting on | in | overlap | and overlap where they overlap |
+    | looking at | on | mismatch | "at" and "to" tell whom, and no place, unless the verb brings one there |
     | riding on | riding | hypernym | one has a verb alone: hypernym where the verbs agree |
     | carrying | with | mismatch | a verb alone against a place alone |
     | carrying | carried by | mismatch | the passive turns the relation round |
