@@ -116,7 +116,7 @@ def test_a_folder_is_named_by_its_weights(tmp_path, monkeypatch):
 
 def test_another_model_is_fitted_and_says_so():
     with pytest.warns(
-        UserWarning, match="embedding:mine: no cuts are stored for this model; fitted on the 271 dev pairs"
+        UserWarning, match="embedding:mine: no cuts are stored for this model; fitted on the 303 dev pairs"
     ):
         judge = Embedding("mine", by_letters)
     assert judge.cuts.identical >= judge.cuts.synonym >= judge.cuts.hypernym >= judge.cuts.overlap

@@ -55,6 +55,11 @@ def categories(wordnet: Dictionary) -> list[Category]:
     return found
 
 
+def names_of(number: int) -> list[str]:
+    """All names that LVIS has for a category."""
+    return _synonyms(lvis_rows()[number])
+
+
 def _synonyms(row: dict[str, object]) -> list[str]:
     given = row["synonyms"]
     return [str(name) for name in given] if isinstance(given, list) else []

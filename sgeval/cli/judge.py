@@ -87,7 +87,8 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
     as_json: flags.Json = False,
 ) -> None:
-    """Put the gold set before a judge: confusion matrix, Cohen's kappa with intervals, flip rates and coverage.
+    """Put the gold set before a judge: confusion matrix, Cohen's kappa with intervals, false accepts and rejects, flip
+    rates and coverage.
 
     The gold set is made from WordNet and LVIS, so the agreement of `wordnet` is circular, and said to be. With batches of a
     language model (`--option batch=20`) the pairs are asked one by one too. Exit code 3 when pairs are left unjudged.
@@ -138,8 +139,17 @@ def _show(found: "Agreement") -> None:
     console.print(
         f"{found.judge} on the {found.part} part: {found.n:,} pairs of {found.n_families} families", markup=False
     )
+    wrong = Table(title="Lenient mistakes")
+    for heading in ("labels", "mismatches that pass", "others that do not"):
+        wrong.add_column(heading, justify="left" if heading == "labels" else "right", no_wrap=True)
+    for kind, numbers in found.by_kind.items():
+        wrong.add_row(kind, _percent(numbers["false_accept_rate"]), _percent(numbers["false_reject_rate"]))
+    for rule, counts in found.by_rule.items():
+        if " mismatch: " in rule and counts["accepted"]:
+            wrong.add_row(rule, f"{counts['accepted']:,} of {counts['n']:,}", "")
     console.print(confusion)
     console.print(kappa)
+    console.print(wrong)
     for words, share in (
         ("agreement, of the judged", found.accuracy),
         ("coverage", found.coverage),
@@ -147,13 +157,17 @@ def _show(found: "Agreement") -> None:
         ("batch flips", found.batch_flip_rate),
         ("accepted among kinds of one thing, which have no gold category", found.probe_lenient_rate),
     ):
-        console.print(f"{words}: {'–' if share is None else f'{share:.1%}'}")
+        console.print(f"{words}: {_percent(share)}")
     for reason, count in sorted(found.unjudged.items()):
         console.print(f"unjudged, {reason or 'no reason given'}: {count:,}", markup=False)
 
 
 def _number(value: "float | int | None") -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def _percent(share: "float | int | None") -> str:
+    return "–" if share is None else f"{share:.1%}"
 
 
 def _interval(found: "Kappa") -> str:

@@ -62,6 +62,10 @@ class Agreement:
     batch_flip_rate: float | None
     """Share of pairs whose category is another in other batches; `None` for a judge that has none."""
     by_kind: dict[Kind, dict[str, float | int | None]]
+    """Kappa of each kind, with the shares of its gold mismatches that pass leniently (`false_accept_rate`) and of its other
+    pairs that do not (`false_reject_rate`), of those judged."""
+    by_rule: dict[str, dict[str, int]]
+    """By kind, gold category and rule of the gold set: pairs with a verdict, and those that pass leniently."""
     probe_lenient_rate: float | None
     """Share of accepted pairs among kinds of one thing, which have no gold category."""
     is_circular: bool
@@ -121,6 +125,7 @@ def evaluate_judge(
         swap_flip_rate=_flips(verdicts, swapped),
         batch_flip_rate=None if elsewhere is None else _flips(verdicts, elsewhere),
         by_kind={kind: _of_kind(kind, gold, verdicts) for kind in kinds},
+        by_rule=_by_rule(gold, verdicts),
         probe_lenient_rate=_share([accepted for accepted in probe if accepted is not None]),
         is_circular=judge.name == "wordnet",
     )
@@ -134,7 +139,22 @@ def _confusion(gold: Sequence[GoldPair], verdicts: Sequence[Verdict]) -> dict[Ca
 def _of_kind(kind: Kind, gold: Sequence[GoldPair], verdicts: Sequence[Verdict]) -> dict[str, float | int | None]:
     chosen = [index for index, row in enumerate(gold) if row.pair.kind == kind]
     rows, said = [gold[index] for index in chosen], [verdicts[index] for index in chosen]
-    return {"n": len(rows), **{view: kappa_of(rows, said, view).value for view in _VIEWS}}
+    kappas = {view: kappa_of(rows, said, view).value for view in _VIEWS}
+    passed = [(row.category, verdict.accepts(strict=False)) for row, verdict in zip(rows, said, strict=True)]
+    apart = [accepted for category, accepted in passed if category == "mismatch" and accepted is not None]
+    near = [not accepted for category, accepted in passed if category != "mismatch" and accepted is not None]
+    return {"n": len(rows), **kappas, "false_accept_rate": _share(apart), "false_reject_rate": _share(near)}
+
+
+def _by_rule(gold: Sequence[GoldPair], verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for row, verdict in zip(gold, verdicts, strict=True):
+        accepted = verdict.accepts(strict=False)
+        if accepted is not None:
+            counts = found.setdefault(f"{row.pair.kind} {row.category}: {row.rule}", {"n": 0, "accepted": 0})
+            counts["n"] += 1
+            counts["accepted"] += accepted
+    return found
 
 
 def _flips(first: Sequence[Verdict], second: Sequence[Verdict]) -> float | None:

@@ -80,12 +80,20 @@ OPPOSITE: tuple[tuple[str, str], ...] = (
         ("on", "off"),
         ("up", "down"),
     ),
-    *(("with", "without"), ("at", "away"), ("among", "outside")),
+    *(("with", "without"), ("at", "away"), ("aim", "away"), ("among", "outside")),
 )
 CLOSE: tuple[tuple[str, str], ...] = (
     *(("on", "above"), ("on", "in"), ("on", "against"), ("on", "at"), ("in", "at"), ("in", "through"), ("on", "along")),
     *(("beside", "against"), ("beside", "at"), ("beside", "along"), ("beside", "left"), ("beside", "right")),
-    *(("at", "toward"), ("across", "through"), ("across", "on"), ("across", "facing"), ("between", "among")),
+    *(
+        ("at", "toward"),
+        ("aim", "at"),
+        ("aim", "toward"),
+        ("across", "through"),
+        ("across", "on"),
+        ("across", "facing"),
+        ("between", "among"),
+    ),
     *(
         ("front", "facing"),
         ("away", "off"),
@@ -99,6 +107,9 @@ CLOSE: tuple[tuple[str, str], ...] = (
         ("down", "below"),
     ),
 )
+
+AIM = "aim"
+"""The meaning of "at" and "to" where they tell whom or what a verb is about: looking at, talking to."""
 
 _MEANING = {word: meaning for meaning, words in GROUPS.items() for word in words}
 LONGEST = max(word.count(" ") + 1 for word in _MEANING)

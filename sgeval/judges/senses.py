@@ -1,5 +1,6 @@
 """What WordNet says of two words: how a label is looked up, and what the senses of two labels are to each other."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -65,12 +66,13 @@ class Reading:
     first: frozenset[int]
     """Its likeliest sense."""
     senses: frozenset[int]
-    """The senses looked at."""
-    above_first: frozenset[int]
-    """The senses above the likeliest one, without the `TOO_BROAD` ones; `above` those above any."""
-    above: frozenset[int]
+    """The senses looked at: the usual ones, of verbs the likely ones alone."""
+    above_likely: frozenset[int]
+    """The senses above the likely ones, without the `TOO_BROAD` ones."""
+    usual: frozenset[int]
+    """Its `DEPTH` first senses."""
     opposite: frozenset[int]
-    """Antonyms of the senses looked at."""
+    """Antonyms of the usual senses: words that are opposites in any of these never meet."""
     beside: frozenset[int]
     """Senses similar to them, in a group with them, or entailed by them."""
     rest: str = ""
@@ -100,21 +102,23 @@ def read(label: str, part: PartOfSpeech) -> Reading:
     """Look a normalised label up as one part of speech.
 
     Of a plain inflection the senses of the base forms come before its own, else after them; of nouns the senses of
-    physical things before all others, since labels name what is seen. A form that has an entry of its own which is counted
-    in tagged texts (`glasses`) is no plain inflection, nor is a degree of an adjective (`larger`). A label that is unknown
-    with blanks is looked up without them, and the other way round. Where the whole is unknown, it is read by its head: of
-    a verb the longest beginning that is known, of others the longest end, or what stands before a preposition.
+    physical things before all others, since labels name what is seen, and people after things. A form that
+    has an entry of its own which is counted in tagged texts (`glasses`) is no plain inflection, nor is a degree of an
+    adjective (`larger`). A label that is unknown with blanks is looked up without them, and the other way round. Where the
+    whole is unknown, it is read by its head: of a verb the longest beginning that is known, of others the longest end, or
+    what stands before a preposition.
     """
     wordnet = dictionary()
     label = without_articles(label)
     own, bases = wordnet.counted(label, part), wordnet.bases(label, part)
     counted = [sense for sense, count in own if count and (part != "n" or _is_physical(wordnet, sense))]
     is_plain = bool(bases) and not counted and part != "a"
-    inherited = [sense for base in bases for sense in wordnet.senses(base, part)]
-    listed = [sense for sense, _ in own]
-    senses = list(dict.fromkeys([*inherited, *listed] if is_plain else [*listed, *inherited]))
-    if not senses:
-        senses = [sense for word in wordnet.respelt(label) for sense in wordnet.senses(word, part)]
+    inherited = [pair for base in bases for pair in wordnet.counted(base, part)]
+    found = [*inherited, *own] if is_plain else [*own, *inherited]
+    if not found:
+        found = [pair for word in wordnet.respelt(label) for pair in wordnet.counted(word, part)]
+    counts = dict(reversed(found))
+    senses = list(dict.fromkeys(sense for sense, _ in found))
     if not senses:
         head, rest = _head(wordnet, label, part)
         if head:
@@ -122,17 +126,19 @@ def read(label: str, part: PartOfSpeech) -> Reading:
     if not senses:
         return Reading(_joined((label,)), frozenset((label,)), _NONE, _NONE, _NONE, _NONE, _NONE, _NONE)
     if part == "n":
-        senses.sort(key=lambda sense: not _is_physical(wordnet, sense))
-    first, looked_at = senses[:1], senses[:DEPTH]
+        senses = _things_first(wordnet, senses, counts)
+    usual = senses[:DEPTH]
+    likely = _likely(wordnet, usual, counts, part)
+    looked_at = likely if part == "v" else usual
     beside = (other for symbol in BESIDE for sense in looked_at for other in wordnet.pointers(sense, symbol))
     return Reading(
         forms=_joined((label, *bases) if is_plain else (label,)),
         bases=frozenset((label, *bases)),
-        first=frozenset(first),
+        first=frozenset(senses[:1]),
         senses=frozenset(looked_at),
-        above_first=_above(wordnet, first),
-        above=_above(wordnet, looked_at),
-        opposite=frozenset(other for sense in looked_at for other in wordnet.pointers(sense, "!")),
+        above_likely=_above(wordnet, likely),
+        usual=frozenset(usual),
+        opposite=frozenset(other for sense in usual for other in wordnet.pointers(sense, "!")),
         beside=frozenset(beside),
     )
 
@@ -179,6 +185,34 @@ def _physical() -> int:
     return dictionary().named("physical_entity.n.01")
 
 
+def _things_first(wordnet: Dictionary, senses: list[int], counts: Mapping[int, int]) -> list[int]:
+    """Senses of physical things, then of people, then all others. A person stays first who is the likeliest sense, and
+    counted: a man. Others are jokes and trades: a dish, a toaster."""
+    things = [sense for sense in senses if _is_physical(wordnet, sense)]
+    people = {sense for sense in things if _is_person(wordnet, sense)}
+    if things and counts[things[0]]:
+        people.discard(things[0])
+    return [*sorted(things, key=people.__contains__), *(sense for sense in senses if sense not in things)]
+
+
+def _likely(wordnet: Dictionary, usual: list[int], counts: Mapping[int, int], part: PartOfSpeech) -> list[int]:
+    """The likeliest sense, and those that are counted half as often or more. Of a noun that is not counted, the things."""
+    most = counts[usual[0]]
+    if most or part != "n":
+        return [sense for sense in usual if sense == usual[0] or 2 * counts[sense] >= most > 0]
+    things = (sense for sense in usual[1:] if _is_physical(wordnet, sense) and not _is_person(wordnet, sense))
+    return [usual[0], *things]
+
+
+@cache
+def _person() -> int:
+    return dictionary().named("person.n.01")
+
+
+def _is_person(wordnet: Dictionary, sense: int) -> bool:
+    return sense == _person() or _person() in wordnet.ancestors(sense)
+
+
 def _is_physical(wordnet: Dictionary, sense: int) -> bool:
     return _physical() in wordnet.ancestors(sense)
 
@@ -196,14 +230,15 @@ def relate(left: Reading, right: Reading) -> Relation:
     """The relation of two readings of one part of speech, by the first rule that holds:
 
     1. identical: a form in common;
-    2. mismatch: antonyms among the senses looked at;
+    2. mismatch: antonyms among the usual senses;
     3. overlap: one is a form of the other, but no plain one (`glasses` and `glass`, `larger` and `large`);
     4. synonym: the likeliest sense of one is among the senses of the other;
-    5. hypernym: it is above one of the other's senses, or below one;
+    5. hypernym: a sense of one is above a likely one of the other;
     6. overlap: a sense of one is similar to, in a verb group with, or entailed by one of the other;
     7. mismatch. Kinds of one thing are a mismatch: an apple is no banana. So are a thing and its parts.
 
-    That one side is taken at its likeliest sense keeps rare senses from meeting: a chair is no president.
+    That the lower side is taken at its likely senses keeps rare ones from meeting: a dish is no woman, nor a chair a
+    president. Of verbs both sides are.
 
     A label known by its head alone stands below the head (`red car` below `car`): where both are, equal rests give the
     category of the heads, other rests overlap where one head is at or above the other. A "not" on one side is a mismatch.
@@ -222,7 +257,7 @@ def relate(left: Reading, right: Reading) -> Relation:
     if left.rest and right.rest:
         return _OVERLAP
     compound, plain = (left, right) if left.rest else (right, left)
-    is_above = not plain.senses.isdisjoint(compound.senses) or not plain.senses.isdisjoint(compound.above)
+    is_above = not plain.senses.isdisjoint(compound.senses) or not plain.senses.isdisjoint(compound.above_likely)
     return _HYPERNYM if is_above else _OVERLAP
 
 
@@ -231,19 +266,13 @@ _OVERLAP, _MISMATCH, _OPPOSITE = Relation("overlap"), Relation("mismatch"), Rela
 
 
 def _of_senses(left: Reading, right: Reading) -> Relation:
-    if not left.senses.isdisjoint(right.opposite):
+    if not left.usual.isdisjoint(right.opposite):
         return _OPPOSITE
     if not left.bases.isdisjoint(right.bases):
         return _OVERLAP
     if not (left.first.isdisjoint(right.senses) and left.senses.isdisjoint(right.first)):
         return _SYNONYM
-    ways = (
-        (left.first, right.above),
-        (right.first, left.above),
-        (left.senses, right.above_first),
-        (right.senses, left.above_first),
-    )
-    if not all(one.isdisjoint(above) for one, above in ways):
+    if not (left.senses.isdisjoint(right.above_likely) and right.senses.isdisjoint(left.above_likely)):
         return _HYPERNYM
     is_beside = not (left.senses.isdisjoint(right.beside) and right.senses.isdisjoint(left.beside))
     return _OVERLAP if is_beside else _MISMATCH

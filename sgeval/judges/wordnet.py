@@ -7,7 +7,7 @@ from functools import lru_cache
 from sgeval.judges import places
 from sgeval.judges.dictionary import PartOfSpeech, dictionary
 from sgeval.judges.labels import normal
-from sgeval.judges.senses import Relation, is_negated, read, relate, without_articles
+from sgeval.judges.senses import Reading, Relation, is_negated, read, relate, without_articles
 from sgeval.judges.verdicts import CATEGORIES, Category, Kind, Pair, Verdict
 
 PARTS_OF_SPEECH: dict[Kind, tuple[PartOfSpeech, ...]] = {
@@ -17,6 +17,12 @@ PARTS_OF_SPEECH: dict[Kind, tuple[PartOfSpeech, ...]] = {
 }
 SUBSTANCE = 27
 """The lexicographer file noun.substance."""
+SEEN = (29, 34, 35, 38, 39)
+"""Lexicographer files of what can be seen: verb.body, consumption, contact, motion, perception."""
+PLACELESS = (31, 32, 34, 37, 39)
+"""Files of verbs that do not bring one to a place: cognition, communication, consumption, emotion, perception."""
+_AIM_AT = (*PLACELESS, 29)
+_MOTION = 38
 _AUXILIARIES = {"is", "are", "was", "were", "be", "being", "been"}
 _RANK = {category: rank for rank, category in enumerate(CATEGORIES)}
 
@@ -35,6 +41,7 @@ class WordNet:
     | sitting on | sitting under | mismatch | places that exclude each other |
     | sitting on | on | hypernym | one has a place alone: hypernym where the places agree |
     | sitting on | in | overlap | and overlap where they overlap |
+    | looking at | on | mismatch | "at" and "to" tell whom, and no place, unless the verb brings one there |
     | riding on | riding | hypernym | one has a verb alone: hypernym where the verbs agree |
     | carrying | with | mismatch | a verb alone against a place alone |
     | carrying | carried by | mismatch | the passive turns the relation round |
@@ -142,8 +149,23 @@ def _take_apart(label: str) -> Phrase:
         if place:
             verb = " ".join(words[:start])
             is_passive = words[start:] == ["by"] and bool(verb) and not words[start - 1].endswith("ing")
+            if _is_aim(verb, words[start:]):
+                place = places.AIM
             return Phrase(whole, verb, place, is_passive)
     return Phrase(whole, whole, None, False)
+
+
+def _is_aim(verb: str, place: list[str]) -> bool:
+    """Whether "at" or "to" tells whom or what the verb is about, and no place: looking at, talking to, attached to."""
+    if not verb or place not in (["at"], ["to"]):
+        return False
+    file = _file(verb)
+    return file in _AIM_AT if place == ["at"] else file != _MOTION
+
+
+def _file(verb: str) -> int | None:
+    """The lexicographer file of a verb's likeliest sense."""
+    return next((dictionary().file(sense) for sense in read(verb, "v").first), None)
 
 
 def _of_predicates(left: Phrase, right: Phrase) -> Category:
@@ -160,7 +182,17 @@ def _of_predicates(left: Phrase, right: Phrase) -> Category:
     if {left.place, right.place} == {"away", None}:
         is_known = not any(reading.rest for reading in readings)
         return whole.category if is_known and whole.category in ("identical", "synonym") else "mismatch"
-    return min(whole.category, _of_parts(left, right), key=_RANK.__getitem__)
+    by_parts = _of_parts(left, right)
+    are_words = all(_is_seen_whole(*one) for one in zip((left, right), readings))
+    return min(whole.category, by_parts, key=_RANK.__getitem__) if are_words else by_parts
+
+
+def _is_seen_whole(phrase: Phrase, reading: Reading) -> bool:
+    """Whether WordNet has the whole predicate as one verb, of something seen where it looks like a verb and a place: to run
+    on is to talk, and nobody's running on the road."""
+    if reading.rest or not reading.senses:
+        return False
+    return phrase.place is None or any(dictionary().file(sense) in SEEN for sense in reading.senses)
 
 
 def _of_parts(left: Phrase, right: Phrase) -> Category:
@@ -168,7 +200,7 @@ def _of_parts(left: Phrase, right: Phrase) -> Category:
     if not left.verb and not right.verb:
         return by_place or "mismatch"
     if left.verb and right.verb:
-        by_verb = _closest(PARTS_OF_SPEECH["predicate"], left.verb, right.verb).category
+        by_verb = _of_acts(left.verb, right.verb)
         if left.place is None and right.place is None:
             return by_verb
         if by_place is None:
@@ -176,7 +208,17 @@ def _of_parts(left: Phrase, right: Phrase) -> Category:
         if by_place == "synonym" and by_verb == "identical":
             return "identical" if _same_words_of_place(left, right) else "synonym"
         return max(by_verb, by_place, key=_RANK.__getitem__)
+    verb, place = (left.verb, left.place) if left.verb else (right.verb, right.place)
+    if place in (places.AIM, "from") or _file(verb) in PLACELESS:
+        return "mismatch"
     return _as_broader(by_place or "mismatch")
+
+
+def _of_acts(left: str, right: str) -> Category:
+    verbs = read(left, "v"), read(right, "v")
+    if all(reading.senses for reading in verbs):
+        return relate(*verbs).category
+    return _closest(PARTS_OF_SPEECH["predicate"], left, right).category
 
 
 def _same_words_of_place(left: Phrase, right: Phrase) -> bool:

@@ -3,6 +3,7 @@ apart from `benchmarks/judge_gold` and `sgeval.judges.dictionary`, slow and plai
 
 import gzip
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,30 @@ LVIS = ROOT / "benchmarks/judge_gold/lvis_v1_categories.json.gz"
 OPPOSITES = """above/below above/under over/under over/beneath on/under on/below on top of/underneath on top of/beneath
 in front of/behind in front of/in back of left of/right of to the left of/to the right of on the left of/on the right of
 inside/outside in/outside of into/out of toward/away from near/far from with/without up/down"""
+ACTS = """
+looking at:look.v.01 staring at:stare.v.01 glancing at:glance.v.01 listening to:listen.v.01 watching:watch.v.01
++ sniffing:sniff.v.01
+talking to:talk.v.01 speaking to:speak.v.01 shouting at:shout.v.01 whispering to:whisper.v.01 barking at:bark.v.01
+pointing to:point.v.01 waving at:wave.v.01 nodding to:nod.v.01 winking at:wink.v.01
+sitting on:sit.v.01 standing on:stand.v.01 lying on:lie.v.02 leaning on:lean_on.v.01 hanging from:hang.v.01
++ kneeling on:kneel.v.01
+walking on:walk.v.01 walking with:walk.v.01 running on:run.v.01 jumping over:jump.v.01 climbing on:climb.v.01
++ swimming in:swim.v.01
++ flying over:fly.v.01 riding on:ride.v.01 sailing on:sail.v.01 chasing:chase.v.01 entering:enter.v.01
+kissing:kiss.v.01 hugging:hug.v.01 caressing:caress.v.01
+holding:hold.v.02 carrying:carry.v.01 pushing:push.v.01 pulling:pull.v.01 throwing:throw.v.01 closing:close.v.01
++ wearing:wear.v.01
++ unlocking:unlock.v.01 squeezing:squeeze.v.01
+eating:eat.v.01 drinking from:drink.v.01 biting:bite.v.01
+feeding:feed.v.02 cleaning:clean.v.01 watering:water.v.01 brushing:brush.v.03
+kicking:kick.v.03 hitting:hit.v.03 cutting:cut.v.01 hammering:hammer.v.01
+"""
+"""Groups of acts, one a line, that WordNet's senses go with."""
+GROUPS = [dict(re.findall(r"(\w+(?: \w+)?):(\S+)", line)) for line in ACTS.replace("\n+", "").strip().split("\n")]
+BARE = {"on", "on top of", "in", "inside", "beside", "next to", "near", "behind", "under", "above", "in front of"}
+BARE |= {"below", "beneath", "over", "outside", "between", "against"}
+SAME_PLACE = """beside/next to above/over under/below under/beneath in/inside on/on top of behind/in back of near/close to
+in front of/ahead of toward/towards between/in between outside/outside of next to/adjacent to"""
 KINDS = {"=": "synonym", "@": "hypernym", "&": "overlap", "$": "overlap", "*": "overlap", "!": "mismatch"}
 ENDINGS = {
     "n": "s: ses:s xes:x zes:z ches:ch shes:sh men:man ies:y",
@@ -173,6 +198,79 @@ class Reference:
             for b in self._every(evidence["lvis"][1])
         )
         return "mismatch" if fits and not akin else None
+
+    def _sense_trap(self, kind, one, two, evidence):
+        """Either label stands for its LVIS category, or is a word for people; every meeting of senses is by a rare one."""
+        wordnet, above = self.wordnet, self.wordnet.above
+        person = wordnet.named("person.n.01")
+        names = self.lvis[793]["synonyms"] + ["adult"]
+        meant = [wordnet.named(name) for name in evidence["senses"]]
+
+        def stands(label, number, sense):
+            if number == 793:
+                likeliest = wordnet.senses[form(label), "n"][0] == sense
+                return label in names and likeliest and person in above(sense) | {sense}
+            return self._name_of(label, number) and sense == wordnet.named(self.lvis[number]["synset"])
+
+        ways = [
+            pair
+            for pair in ((one, two), (two, one))
+            if all(stands(*each) for each in zip(pair, evidence["lvis"], meant, strict=True))
+        ]
+        if not ways:
+            return None
+        kinds = {wordnet.file[sense] for sense in meant}
+        is_apart = kinds in ({5, 6}, {5, 20}, {6, 13}) or (
+            evidence["lvis"][1] == 793 and person not in above(meant[0]) | {meant[0]}
+        )
+
+        def rare(label, intended, sense):
+            counts = {}
+            for spelling in {form(label), form(label).replace(" ", "-"), *hyphened(form(label))}:
+                for each, count in zip(
+                    wordnet.senses.get((spelling, "n"), []), wordnet.counts.get((spelling, "n"), [])
+                ):
+                    counts.setdefault(each, count)
+            return sense == intended or (
+                counts[sense] <= counts[intended] and 10 * counts[sense] <= sum(counts.values())
+            )
+
+        met = [
+            (a, b)
+            for a in wordnet.all_senses(ways[0][0], "n")
+            for b in wordnet.all_senses(ways[0][1], "n")
+            if a == b or a in above(b) or b in above(a)
+        ]
+        all_rare = all(rare(*each) for pair in met for each in zip(ways[0], meant, pair, strict=True))
+        stated = tuple(wordnet.named(name) for name in evidence["meeting"]) in met
+        unrelated = tuple(meant) not in met
+        return "mismatch" if is_apart and stated and all_rare and unrelated else None
+
+    def _acts_apart(self, kind, one, two, evidence):
+        groups = [next(n for n, group in enumerate(GROUPS) if act in group) for act in evidence["acts"]]
+        named = [GROUPS[n][act] for n, act in zip(groups, evidence["acts"])]
+        senses = [self.wordnet.named(name) for name in named]
+        fits = {one, two} == {*evidence["acts"]} and named == evidence["senses"] and groups[0] != groups[1]
+        to, above = self.wordnet.to, self.wordnet.above
+        joined = senses[0] == senses[1] or any(
+            b in above(a) or any(b in to(a, mark) for mark in "&$*!") for a, b in (senses, senses[::-1])
+        )
+        return "mismatch" if fits and not joined else None
+
+    def _aim(self, kind, one, two, evidence):
+        act, place = evidence["act"], evidence["place"]
+        is_aimed = any(act in group for group in GROUPS[:3]) and act.split()[-1] in ("at", "to")
+        return "mismatch" if is_aimed and place in BARE and {one, two} == {act, place} else None
+
+    def _placed_act(self, kind, one, two, evidence):
+        act, place = evidence["act"], evidence["place"]
+        is_placed = any(act in group for group in GROUPS[3:5]) and act.split()[1:] == [place]
+        return "hypernym" if is_placed and place in ("on", "in", "over") and {one, two} == {act, place} else None
+
+    def _same_place(self, kind, one, two, evidence):
+        left, right = evidence["places"]
+        listed = f" {left}/{right} " in f" {' '.join(SAME_PLACE.split())} "
+        return "synonym" if listed and {one, two} == {left, right} else None
 
     def _opposites(self, kind, one, two, evidence):
         left, right = evidence["opposites"]
