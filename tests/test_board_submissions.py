@@ -10,8 +10,9 @@ from benchmarks.leaderboard.build_demo import HERE
 from sgeval.board import Results, read_board, standing
 from sgeval.board.reading import answer_to
 from sgeval.board.results import About
-from sgeval.board.scoring import Scorer
+from sgeval.board.scoring import Scorer, check_board
 from sgeval.board.settings import Limits
+from sgeval.check import check_references
 from sgeval.comparison import compare
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
@@ -122,6 +123,72 @@ class TestAnswers:
 
 def _quoted(words):
     return [part for part in words.split('"') if part.isalnum()]
+
+
+class TestPictures:
+    """What the task refuses is a fault of the check, all of it at once."""
+
+    def test_boxes_that_are_not_the_references(self, tmp_path):
+        board = read_board(HERE)
+        gold = [json.loads(line) for line in (SCENES / "references.jsonl").read_text().splitlines()]
+        sent = [json.loads(line) for line in (SCENES / "predictions_good.jsonl").read_text().splitlines()]
+        for row, known in zip(sent[:5], gold, strict=False):
+            row["objects"] = known["objects"]
+            row["objects"][1]["bbox"][0] += 3
+        for name in (None, "mine"):
+            file = write_rows(tmp_path / "sent.jsonl", sent)
+            told = answer_to(board.tasks["demo_relations"], board.limits, file, tmp_path, name)
+            assert [fault["pointer"] for fault in told["faults"]] == [f"/{n}/objects/1/bbox" for n in range(5)]
+            assert all(fault["message"].startswith("expected the reference's [") for fault in told["faults"])
+            assert told["n_faults"] == 5 and "pair_iou" not in json.dumps(told)
+        assert board.tasks["demo_relations"].validate_command.endswith("--matching given")
+
+    def test_a_missing_picture_is_named_beside_a_line_that_cannot_be_read(self, tmp_path):
+        board = read_board(HERE)
+        lines = (SCENES / "predictions_good.jsonl").read_text().splitlines(keepends=True)
+        file = tmp_path / "sent.jsonl"
+        file.write_text("".join([*lines[:5], *lines[6:20], "{bad\n", *lines[21:]]))
+        told = answer_to(board.tasks["demo_relations"], board.limits, file, tmp_path, None)
+        assert [fault["pointer"] for fault in told["faults"]] == ["/19"]
+        assert told["warnings"] == [  # which of the two the line holds nobody knows
+            'ids of the references without a prediction: 2 ("scene_006", "scene_021"); at most 1 of them can be in 1 row '
+            "whose id could not be read"
+        ]
+
+
+class TestReferences:
+    """Faults of the keeper's are the keeper's."""
+
+    def test_the_start(self, board, capsys):
+        check_board(board)
+        with (board.folder / "gold.jsonl").open("a") as file:
+            file.write("{bad\n" + json.dumps({"video_id": "v99", "duration": -1}) + "\n")
+        with pytest.raises(SgevalError, match=r"^board: expected references without faults, got 2 faults$"):
+            check_board(board)
+        first, second = sorted(capsys.readouterr().err.splitlines())
+        assert first.startswith("sgeval: videos: gold.jsonl/20: ")
+        assert second.startswith("sgeval: videos: gold.jsonl/21/duration: expected")
+
+    def test_the_demo_board(self):
+        check_board(read_board(HERE))
+
+    def test_a_picture_that_is_not_there(self, tmp_path):
+        gold = write_rows(tmp_path / "gold.jsonl", [{"image_id": "a", "objects": []}])
+        [fault] = check_references(gold, images=tmp_path).faults
+        assert fault.pointer == "/0/image_id" and "a" in fault.message
+
+    def test_broken_while_it_runs(self, board, tmp_path, capsys):
+        scorer = Scorer(board, Results(tmp_path / "results", board.tasks))
+        file = write_rows(tmp_path / "sent.jsonl", found(9))
+        with (board.folder / "gold.jsonl").open("a") as gold:
+            gold.write("{bad\n")
+        words = "^videos: the board is not in order, and its keeper has to mend it; the submission is not at fault"
+        with pytest.raises(SgevalError, match=words):
+            scorer.submit(board.tasks["videos"], file, About.checked("mine"))
+        assert "sgeval: videos: " in capsys.readouterr().err
+        (board.folder / "board.yaml").write_text("{")
+        with pytest.raises(SgevalError, match=words):
+            scorer.check(board.tasks["videos"], file)
 
 
 class TestScorer:

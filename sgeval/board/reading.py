@@ -7,9 +7,10 @@ from typing import Any
 
 from sgeval import relclip, situation, temporal
 from sgeval.board.results import REPORT, RUN
-from sgeval.board.settings import Limits, Task
-from sgeval.check import Check, check_file
+from sgeval.board.settings import Limits, OutOfOrder, Task
+from sgeval.check import Check, check_file, check_references
 from sgeval.data.source import read_source
+from sgeval.errors import Fault, InvalidInput, SgevalError
 from sgeval.judges import make_judge
 from sgeval.limits import Limits as FileLimits
 from sgeval.phrases import canonical
@@ -30,22 +31,25 @@ OF_THE_REFERENCE = ("file_name", "width", "height")
 
 def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | None) -> dict[str, Any]:
     """Faults, counts and warnings of a submission. With a name and no fault `out/run` is its run folder with a report,
-    and `copied` says how much of the references it repeats. Raises `SgevalError` for what cannot be read at all."""
+    and `copied` says how much of the references it repeats. Raises `SgevalError` for what cannot be read at all, and
+    `OutOfOrder` where the fault is the board's."""
     found = _checked(task, limits, file)
-    answer = {
-        "faults": [{"pointer": fault.pointer, "message": fault.message} for fault in found.faults[:MOST_FAULTS]],
-        "n_faults": len(found.faults),
-        "counts": found.counts,
-        "warnings": found.warnings[:MOST_FAULTS],
-    }
+    answer = {**_listed(found.faults), "counts": found.counts, "warnings": found.warnings[:MOST_FAULTS]}
     if found.faults or name is None:
         return answer
     rows, gold = read_source(file, task.form, kind=task.kind), read_source(task.references, kind=task.kind)
     if task.images is not None:
         rows = [{key: value for key, value in row.items() if key not in OF_THE_REFERENCE} for row in rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they were told by the check
-        scoring = _score(task, rows, gold)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were told by the check
+            scoring = _score(task, rows, gold)
+    except InvalidInput as fault:
+        if not all(map(_is_of_submission, fault.faults)):
+            raise OutOfOrder(str(fault)) from None
+        return {**answer, **_listed(fault.faults)}
+    except SgevalError as fault:
+        raise (fault if _is_of_submission(str(fault)) else OutOfOrder(str(fault))) from None
     folder = out / RUN
     inputs = {"predictions": describe_file(file), "references": describe_file(task.references)}
     write_run(folder, name, scoring, inputs)
@@ -54,8 +58,25 @@ def answer_to(task: Task, limits: Limits, file: Path, out: Path, name: str | Non
     return {**answer, "copied": repeated(task, run, rows, gold)}
 
 
+def _listed(faults: Sequence[str]) -> dict[str, Any]:
+    found = [fault if isinstance(fault, Fault) else Fault(fault) for fault in faults]
+    listed = [{"pointer": fault.pointer, "message": fault.message} for fault in found[:MOST_FAULTS]]
+    return {"faults": listed, "n_faults": len(found)}
+
+
+def _is_of_submission(fault: str) -> bool:
+    """Whether a fault that scoring found is one of the predictions: a message begins with its place."""
+    return fault.startswith("prediction")
+
+
+def faults_of_references(task: Task) -> Sequence[Fault]:
+    """What is wrong with the references of a task, and with their pictures."""
+    are_frames = task.metric == situation.KEY
+    return check_references(task.references, kind=task.kind, images=task.images, are_frames=are_frames).faults
+
+
 def _checked(task: Task, limits: Limits, file: Path) -> Check:
-    return check_file(
+    found = check_file(
         file,
         references=task.references,
         format=task.form,
@@ -69,7 +90,12 @@ def _checked(task: Task, limits: Limits, file: Path) -> Check:
             all_relations=limits.relations,
         ),
         role_values=task.options() if task.metric == situation.KEY else None,
+        matching=task.matching,
     )
+    for fault in found.faults:
+        if fault.file == str(task.references) or fault.startswith("references"):
+            raise OutOfOrder(fault)
+    return found
 
 
 def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:
