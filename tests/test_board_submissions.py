@@ -35,9 +35,16 @@ WRONG = {"subject_id": 1, "object_id": 0, "predicate": "eating"}
 """Beside what is right of its pair."""
 
 
-def timed(end):
-    spans = [{"start": 0, "end": end}]
-    return [{**row, "relations": [{**each, "spans": spans} for each in row["relations"]]} for row in gold()]
+def timed(end, later=None):
+    """All spans from 0 to an end; or, with a shift, those of the references, of a share in tenths, that much later."""
+
+    def of(each):
+        if later is None:
+            return [{"start": 0, "end": end}]
+        length = each["spans"][0]["end"] * end / 10
+        return [{"start": later, "end": later + length}]
+
+    return [{**row, "relations": [{**each, "spans": of(each)} for each in row["relations"]]} for row in gold()]
 
 
 class TestAnswers:
@@ -90,6 +97,8 @@ class TestAnswers:
             ([{**row, "relations": [{**each, "predicate": "x"} for each in row["relations"]]} for row in gold()], 0.0),
             (timed(8), 0.0),  # tIoU 8/10 and 8/12
             (timed(9.5), 0.5),  # 9.5/10 and 9.5/12
+            (timed(10, 0.4), 1.0),  # all of it later, which costs no score
+            (timed(8, 0.4), 0.0),
             ([{**row, "relations": [*row["relations"], WRONG]} for row in gold()], 0.5),
         ],
     )
@@ -206,6 +215,9 @@ class TestScorer:
         assert (entry.scored_here, entry.copied, entry.differs) == (True, 0.45, ())
         with pytest.raises(SgevalError, match=f"is on the board already, as {entry.id}"):
             scorer.submit(board.tasks["videos"], tmp_path / "sent.zip", About.checked("mine"))
+        turned = [{**row, "relations": row["relations"][::-1]} for row in found(9)[::-1]]
+        with pytest.raises(SgevalError, match=f"is on the board already, as {entry.id}"):
+            scorer.submit(board.tasks["videos"], write_rows(tmp_path / "turned.jsonl", turned), About.checked("other"))
         bad = write_rows(tmp_path / "bad.jsonl", found(9)[:5])
         outcome = scorer.submit(board.tasks["videos"], bad, About.checked("mine"))
         assert outcome.n_faults == 15 and outcome.entry is None and len(results.entries("videos")) == 1
@@ -225,6 +237,22 @@ class TestDemo:
             assert [(row.rank, row.entry.about.system) for row in found.ranked] == [
                 (line.rank, line.name) for line in direct.groups[0].lines[task.key]
             ]
+
+    def test_the_floor_is_shown(self):
+        """And its score stands in the text of the task."""
+        board = read_board(HERE)
+        rows = standing(
+            board.tasks["demo_relations"], Results(HERE / "results", board.tasks).entries("demo_relations")
+        ).ranked
+        (floor,) = [row for row in rows if row.entry.about.system == "floor: near for every pair"]
+        assert f"gets {floor.score}" in board.tasks["demo_relations"].what
+
+    def test_the_command_that_makes_a_run_which_ranks(self):
+        task = read_board(HERE).tasks["demo_situations"]
+        assert task.score_command == (
+            f"sgeval score ssg_role_values --predictions FILE --references {HERE.resolve()}/data/situations.jsonl "
+            "--max-values 1 --missing zero --bootstrap 1000 --out runs/mine"
+        )
 
     def test_another_judge_stands_apart(self):
         board = read_board(HERE)

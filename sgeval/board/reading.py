@@ -24,7 +24,7 @@ from sgeval.validation import parse_graphs
 
 MOST_FAULTS = 1_000
 SAME_TIME = 0.9
-"""tIoU from which two times are nearly the same."""
+"""tIoU from which two times, moved to begin together, are nearly the same."""
 OF_THE_REFERENCE = ("file_name", "width", "height")
 """What a board takes from its own references alone: which picture it is, and how large."""
 
@@ -109,7 +109,7 @@ def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:
 
 def repeated(task: Task, run: Run, rows: Sequence[Any], gold: Sequence[Any]) -> float:
     """The share of the annotated pairs of objects of which a submission says something, and nothing but what the references
-    say, word for word and, in videos, at nearly the same times. Of role values, the share of the frames of which the same is
+    say, word for word and, in videos, for nearly the same times, wherever they begin. Of role values, the share of the frames of which the same is
     true. 0–1; 0 of nothing. A sign of copying, no proof: what is changed in every place is not seen."""
     if task.metric == situation.KEY:
         frames = [row for row in run.rows.items if row.status == "scored"]
@@ -138,10 +138,19 @@ Statement = tuple[int, str, tuple[Span, ...]]
 
 
 def _same(one: Statement, other: Statement) -> bool:
-    """Whether two statements are the same but for a few frames of their time."""
+    """Whether two statements are the same but for a few frames of their time, and for where in the video that lies."""
     if one[:2] != other[:2] or bool(one[2]) != bool(other[2]):
         return False
-    return not one[2] or float(overlap(SpanSets.of([one[2]]), SpanSets.of([other[2]])).tiou()[0]) >= SAME_TIME
+    if not one[2]:
+        return True
+    moved = _at_start(one[2]), _at_start(other[2])
+    return float(overlap(*(SpanSets.of([spans]) for spans in moved)).tiou()[0]) >= SAME_TIME
+
+
+def _at_start(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Spans moved together, so that the first begins at 0: a copy is not hidden by a shift of every time."""
+    first = min(start for start, _ in spans)
+    return tuple((start - first, end - first) for start, end in spans)
 
 
 def _graphs(task: Task, rows: Sequence[Any]) -> Sequence[Any]:

@@ -28,7 +28,7 @@ from typing import Any
 import sgeval
 from sgeval import alignment, relclip, situation, temporal
 from sgeval.board.keys import ranked_keys, result_keys
-from sgeval.bundle.specs import ENCODER_SETTINGS, MODULES
+from sgeval.bundle.specs import ENCODER_SETTINGS, MODULES, command_line
 from sgeval.bundle.strict_yaml import read_yaml
 from sgeval.encoders.load import PRECISIONS, PREPROCESSES, alias_of
 from sgeval.errors import SgevalError, one_of, shown
@@ -99,6 +99,15 @@ class Task:
         form = "" if self.form == "sgeval" else f" --format {self.form} --references-format sgeval"
         matching = f" --matching {self.matching}" if self.matching else ""
         return f"sgeval validate FILE --references REFERENCES{kind}{form}{matching}"
+
+    @property
+    def score_command(self) -> str:
+        """The command line that makes a run of this task's protocol."""
+        form = {} if self.form == "sgeval" else {"format": self.form, "references_format": "sgeval"}
+        files = {"predictions": "FILE", "references": self.references}
+        pictures = {} if self.images is None else {"images": self.images}
+        metric = relclip.KEYS["cosine"] if self.metric in relclip.KEYS.values() else self.metric
+        return command_line(metric, {**files, **pictures, **form, **self.settings}, "runs/mine")
 
     @property
     def matching(self) -> Any:
