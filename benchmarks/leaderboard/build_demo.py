@@ -1,8 +1,8 @@
 """Score the demo systems and put them on the board of this folder: `python -m benchmarks.leaderboard.build_demo`.
 
 `results/` is made anew. A change of version, of a metric or of the demo model asks for it, since numbers of two versions are
-not mixed. Among the results are a run with another judge, one with another crop, one that says one word of all, and the references sent
-back.
+not mixed. Among the results are a run with another judge, one with another crop, one that says one word of all, and the
+references sent back.
 """
 
 import json

@@ -109,8 +109,8 @@ def _score(task: Task, rows: Sequence[Any], gold: Sequence[Any]) -> Scoring:
 
 def repeated(task: Task, run: Run, rows: Sequence[Any], gold: Sequence[Any]) -> float:
     """The share of the annotated pairs of objects of which a submission says something, and nothing but what the references
-    say, word for word and, in videos, for nearly the same times, wherever they begin. Of role values, the share of the frames of which the same is
-    true. 0–1; 0 of nothing. A sign of copying, no proof: what is changed in every place is not seen."""
+    say, word for word and, in videos, for nearly the same times, wherever they begin. Of role values, the share of the frames
+    of which the same is true. 0–1; 0 of nothing. A sign of copying, no proof: what is changed in every place is not seen."""
     if task.metric == situation.KEY:
         frames = [row for row in run.rows.items if row.status == "scored"]
         return sum(map(_is_repeated, frames)) / len(frames) if frames else 0.0
