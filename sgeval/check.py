@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sgeval.data.source import Pictures, check_split, image_folder, read_source, source_files
-from sgeval.errors import BadImage, Fault, InvalidInput, SgevalError, one_line, one_of, shown, steps
+from sgeval.errors import BadImage, Fault, InvalidInput, SgevalError, counted, one_line, one_of, shown, steps
 from sgeval.every_row import Clean, Reading, Unread
 from sgeval.images import MAX_PIXELS, Size, image_sources, load_image
 from sgeval.limits import USUAL, Limits
-from sgeval.matching import NOTHING, align
+from sgeval.matching import NOTHING, Matching, align, differences
 from sgeval.phrases import canonical
-from sgeval.pictures import of_image, stated_size
+from sgeval.pictures import check_boxes, of_image, stated_size
 from sgeval.progress import bar
 from sgeval.records import Graph, SceneGraph
 from sgeval.relclip.execution import check_both_boxes, key_of, of_graph, sizes_of
@@ -33,6 +33,10 @@ from sgeval.validation import Parsed, parse_graphs, unfit
 
 ANY_SIZE = (MAX_PIXELS, MAX_PIXELS)
 """Stands for a size that is not known: no picture is larger, so what lies outside it lies outside every picture."""
+
+IDS = ("frame_id", "image_id", "video_id")
+NAMED = 1_000
+"""So many ids stand in one warning."""
 
 
 @dataclass
@@ -75,17 +79,22 @@ def check_file(
     kind: str = "image",
     limits: Limits = USUAL,
     role_values: RoleValues | None = None,
+    matching: str | None = None,
 ) -> Check:
     """Check a file of predictions as scoring would: against the schema, against the references where they are given
     (`references_format`: as `format`; `split`: of a data set's folder), and against the pictures, which are decoded, where
     these are given. The file may be a zip of one. Rows of frames are known by their frame_id, and checked as scoring role
-    values would; with its options in `role_values` every file is, also one of graphs with roles.
+    values would; with its options in `role_values` every file is, also one of graphs with roles. With the `matching` of
+    scoring what that refuses is a fault: with "given" every object that is not the references'. Without it such objects are a
+    detector's, and a warning.
 
     What is wrong with a file is a fault in what comes back, also where nothing could be read of it, or where it holds more
     than the `limits` (of the predictions) allow. Raises `SgevalError` for an option that is none, a file that is not
     there, and rows of another kind.
     """
     one_of("kind", kind, ("image", "video"))
+    if matching is not None:
+        one_of("matching", matching, get_args(Matching))
     which: Kind = "video" if kind == "video" else "image"
     found = Check(file)
     gold_form = references_format or format
@@ -123,9 +132,37 @@ def check_file(
         "predicates": len({canonical(predicate) for predicate in _predicates(graphs)}),
     }
     if kind == "image":
-        _check_scenes(mine, gold, images and image_folder(images, sources), found)
+        way = next((each for each in get_args(Matching) if each == matching), None)
+        _check_scenes(mine, gold, images and image_folder(images, sources), way, found)
     elif gold is not None:
         _check_ids(mine, gold, found)
+    return found
+
+
+def check_references(
+    file: Path, *, kind: Kind = "image", images: Path | None = None, are_frames: bool = False
+) -> Check:
+    """Check references alone as `check_file` does beside predictions, and that their pictures are there (headers alone
+    are read): for who takes predictions of others. The same is raised."""
+    found = Check(file)
+    with _without_collector():
+        given = _read(file, "sgeval", None, kind, found)
+        if are_frames:
+            _check_known_frames(given, found)
+            return found
+        side = _parsed(given, "references", kind, found)
+    pairs: list[Pair] = [(graph, graph) for graph in side.parsed.scenes]
+    if not side.parsed.graphs and not found.faults:
+        found.note([f"references: expected at least one {kind}, got none"], side)
+    if images is not None:
+        sizes, faults = sizes_of(pairs, image_sources(image_folder(images, [(file, "sgeval")]), pairs))
+        for index, text in faults.items():
+            place = (side.parsed.positions[index], "image_id")
+            found.note([Fault(of_image(key_of(pairs[index]), text), place, text)], side)
+        try:
+            check_boxes("references", side.parsed.scenes, sizes)
+        except InvalidInput as fault:
+            found.note(fault.faults, side)
     return found
 
 
@@ -180,7 +217,7 @@ def _read(file: Path, form: str, split: str | None, kind: Kind, found: Check, li
         reading.faults += [
             text if isinstance(text, Fault) else Fault(text, (), text.removeprefix(place)) for text in faults
         ]
-    found.note(reading.faults, given)
+    found.note([*reading.faults, *_wrapped(given.rows)], given)
     return given
 
 
@@ -197,9 +234,23 @@ def _parsed(given: _File, label: str, kind: Kind, found: Check) -> _Side:
 
 def _are_frames(rows: Sequence[Any]) -> bool:
     """Whether the first row with an id is one of a frame."""
-    ids = ("frame_id", "image_id", "video_id")
-    first = next((row for row in rows if isinstance(row, dict) and any(name in row for name in ids)), {})
+    first: dict[str, Any] = next((row for row in rows if _has_id(row)), {})
     return "frame_id" in first and ("kind" in first or not ("image_id" in first or "video_id" in first))
+
+
+def _has_id(row: Any) -> bool:
+    return isinstance(row, dict) and any(name in row for name in IDS)
+
+
+def _wrapped(rows: Sequence[Any]) -> Iterator[Fault]:
+    """The fault of a file that is one object with its rows as a list under a key."""
+    if len(rows) == 1 and isinstance(rows[0], dict) and not _has_id(rows[0]):
+        for name, value in rows[0].items():
+            if isinstance(value, list) and value and _has_id(value[0]):
+                message = (
+                    f"expected rows one a line, or as one list, got {counted(len(value), 'row')} under {shown(name)}"
+                )
+                yield Fault(f"[0].{one_line(name)}: {message}", (0, name), message)
 
 
 def _refuse_others(rows: Sequence[Any], label: str, kind: Kind) -> None:
@@ -253,6 +304,15 @@ def _frames(given: _File, label: str, found: Check) -> Frames:
     return side
 
 
+def _check_known_frames(given: _File, found: Check) -> None:
+    known = _frames(given, "references", found)
+    if not found.faults:
+        try:
+            score_sides(known, known, RoleValues(missing="zero"))
+        except SgevalError as fault:  # no frames, or none with roles
+            found.note([Fault(str(fault), (), str(fault).removeprefix("references: "))], given)
+
+
 def _compare_frames(said: Frames, known: Frames, options: RoleValues, files: tuple[_File, _File], found: Check) -> None:
     mine, gold = files
     options = replace(options, missing="zero") if said.n_nameless else options
@@ -267,8 +327,9 @@ def _compare_frames(said: Frames, known: Frames, options: RoleValues, files: tup
         return
     lacking = [row for row in rows if is_counted(row) and not row.is_predicted]
     n = sum((row.frame_id, row.kind, row.subject_id, row.object_id) not in said.dropped for row in lacking)
-    if n and options.missing == "zero" and not said.n_nameless:
-        found.warnings.append(f"frames of the references without a prediction, which count as wrong: {n:,}")
+    if n > said.n_nameless and options.missing == "zero":
+        more = f"; {_may_be_in(said.n_nameless)}" if said.n_nameless else ""
+        found.warnings.append(f"frames of the references without a prediction, which count as wrong: {n:,}{more}")
 
 
 # --- graphs
@@ -283,7 +344,9 @@ class _Case:
     size: Size | None
 
 
-def _check_scenes(mine: _Side, gold: _Side | None, images: Pictures | None, found: Check) -> None:
+def _check_scenes(
+    mine: _Side, gold: _Side | None, images: Pictures | None, matching: Matching | None, found: Check
+) -> None:
     graphs = mine.parsed.scenes
     if gold is None and any(graph.relations and not graph.objects for graph in graphs):
         found.warnings.append("relations without objects: if the objects are the references', give --references")
@@ -305,12 +368,15 @@ def _check_scenes(mine: _Side, gold: _Side | None, images: Pictures | None, foun
         for pair, position, size in zip(pairs, mine.parsed.positions, sizes, strict=True)
         if _is_whole(pair[1], gold)
     ]
-    difference = _difference([case.pair for case in judged])
+    difference = None if matching else _difference([case.pair for case in judged])
+    way = matching or ("pair_iou" if difference else "given")
     n_clipped = n_outside = 0
     for case in bar(judged, "graphs", "graph"):
         prediction, reference = case.pair
         assert prediction is not None
-        ends = ends_of(prediction, reference, case.size or ANY_SIZE, "pair_iou" if difference else "given")
+        if matching == "given" and reference is not None and not are_corners:
+            found.note(_of_objects(prediction, reference, case.position), mine)
+        ends = ends_of(prediction, reference, case.size or ANY_SIZE, way)
         found.note(_of_relations(prediction, ends, case.position, mine.parsed.cut.get(prediction.key, ())), mine)
         n_clipped += ends.n_clipped
         n_outside += ends.n_outside
@@ -320,7 +386,8 @@ def _check_scenes(mine: _Side, gold: _Side | None, images: Pictures | None, foun
 
 
 def _check_ids(mine: _Side, gold: _Side, found: Check) -> None:
-    """Note ids that only one side has. What may stand in a line that could not be read is not called missing."""
+    """Note ids that only one side has. What may stand in a row without a known id is not called missing: a warning names
+    it."""
     known = {graph.key for graph in gold.parsed.graphs}
     judged = [
         (graph, position)
@@ -337,6 +404,17 @@ def _check_ids(mine: _Side, gold: _Side, found: Check) -> None:
         )
     except InvalidInput as fault:
         found.note(fault.faults, mine)
+    n_nameless = mine.parsed.n_rows - len(mine.parsed.graphs) - len(mine.parsed.dropped)
+    if n_nameless and len(mine.parsed.faults) <= mine.reading.limits.faults:  # else rows were not looked at
+        there = {graph.key for graph in mine.parsed.graphs} | mine.parsed.left_out
+        lacking = [shown(key) for key in sorted(known - there)]
+        named = f"{', '.join(lacking[:NAMED])}{', …' if len(lacking) > NAMED else ''}"
+        words = f"ids of the references without a prediction: {len(lacking):,} ({named})"
+        found.warnings += [f"{words}; {_may_be_in(n_nameless)}"] if lacking else []
+
+
+def _may_be_in(n_nameless: int) -> str:
+    return f"at most {n_nameless:,} of them can be in {counted(n_nameless, 'row')} whose id could not be read"
 
 
 def _is_whole(reference: SceneGraph | None, gold: _Side | None) -> bool:
@@ -367,6 +445,13 @@ def _difference(pairs: Sequence[Pair]) -> str | None:
     except SgevalError as difference:
         return str(difference)
     return None
+
+
+def _of_objects(prediction: SceneGraph, reference: SceneGraph, position: int) -> Iterator[Fault]:
+    """The faults of objects that are not the reference's, numbered as the file has them where it lost none."""
+    for place, message in differences(prediction, reference):
+        text = of_graph("prediction", prediction.key, f"{steps(place)[1:]}: {message}")
+        yield Fault(text, (position, *place), message)
 
 
 def _of_relations(prediction: SceneGraph, ends: Ends, position: int, lost: Iterable[int]) -> Iterator[Fault]:

@@ -1,14 +1,14 @@
 """Which prediction belongs to which reference: by id for pictures, by given pairs or by overlap for objects."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
 
 from sgeval.boxes import Boxes, corners, iou, union_box
-from sgeval.errors import Fault, InvalidInput, SgevalError, shown, steps
+from sgeval.errors import Fault, InvalidInput, Place, SgevalError, shown, steps
 from sgeval.records import Graph, SceneGraph
 
 Matching = Literal["given", "pair_iou", "union_iou"]
@@ -96,17 +96,24 @@ class PairMatch:
 
 def first_difference(prediction: SceneGraph, reference: SceneGraph) -> str | None:
     """How the predicted objects differ from the reference's boxes, in words; `None` when they agree or are absent."""
+    found = (f"{steps(place)[1:]}: {message}" for place, message in differences(prediction, reference))
+    return next(found, None)
+
+
+def differences(prediction: SceneGraph, reference: SceneGraph) -> Iterator[tuple[Place, str]]:
+    """Where predicted objects are not the reference's: the place in the graph, and what was expected there."""
     boxes = {item.id: item.bbox for item in reference.objects}
     for index, item in enumerate(prediction.objects):
-        place = f"objects[{index}]"
         if item.id not in boxes:
-            return f"{place}.id: expected the id of one of the reference's {len(boxes)} objects, got {item.id}"
+            message = f"expected the id of one of the reference's {len(boxes)} objects, got {item.id}"
+            yield ("objects", index, "id"), message
+            continue
         box = boxes[item.id]
         if item.bbox is None or box is None:
             continue
         if any(abs(mine - theirs) > BOX_TOLERANCE for mine, theirs in zip(item.bbox, box, strict=True)):
-            return f"{place}.bbox: expected the reference's {shown(list(box))}, got {shown(list(item.bbox))}"
-    return None
+            message = f"expected the reference's {shown(list(box))}, got {shown(list(item.bbox))}"
+            yield ("objects", index, "bbox"), message
 
 
 def match_objects(prediction: SceneGraph, reference: SceneGraph, threshold: float = IOU_THRESHOLD) -> dict[int, int]:

@@ -5,7 +5,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from board_kit import BOARD, Filled, found, make_board, make_run, tree
+from board_kit import BOARD, SETTINGS, Filled, found, make_board, make_run, tree
 from typer.testing import CliRunner
 
 from sgeval.board import Results, read_board, standing
@@ -48,7 +48,16 @@ class TestSettings:
             ({"references": "sgeval:../setup.cfg"}, "expected a path inside the folder of the board"),
             ({"references": "none.jsonl"}, "expected a file, found none"),
             ({"settings": {"judge": "openai/gpt-4o"}}, "expected a judge that asks nobody"),
-            ({"settings": {"tiou": 1}}, "tasks[0].settings: option: expected one of"),
+            ({"settings": {"tiou": 1}}, "tasks[0].settings: expected one of judge, thresholds"),
+            (
+                {"settings": {**SETTINGS, "judge": "wordnett"}},
+                "tasks[0].settings.judge: expected one of exact, wordnet",
+            ),
+            ({"settings": {**SETTINGS, "bootstrap": 3}}, "tasks[0].settings.bootstrap: expected"),
+            ({"key": "triplet_acuracy"}, 'did you mean "triplet_accuracy"?'),
+            ({"key": "n_videos"}, "tasks[0].key: expected one of object_accuracy"),
+            ({"also": ["triplet_accuracy", "triplet_precison"]}, "tasks[0].also[1]: expected one of object_accuracy"),
+            ({"also": ["triplet_accuracy_ignoring_direction"]}, "tasks[0].also[0]: expected one of"),
             ({"metric": "relclipscore"}, "tasks[0].images: expected a folder of pictures"),
             ({"what": 5}, "tasks[0].what: expected a text, got 5"),
             ({"also": [{"a": 1}]}, "tasks[0].also[0]: expected the key of a result"),
@@ -61,6 +70,24 @@ class TestSettings:
         with pytest.raises(SgevalError) as fault:
             make_board(tmp_path / "b", given)
         assert words in str(fault.value) and str(tmp_path) not in str(fault.value)
+
+    @pytest.mark.parametrize(
+        ("settings", "words"),
+        [
+            ({"model": "clip-l41"}, "settings.model: expected one of demo, clip-l14"),
+            ({"model": "siglip-so400m"}, "settings.model: expected one that gives relclipscore"),
+            ({"precision": "fp8"}, "settings.precision: expected one of fp32, bf16"),
+            ({"judge": "exact"}, "settings: expected one of model"),
+            ({"pairz": "gold"}, 'got "pairz"; did you mean "pairs"?'),
+        ],
+    )
+    def test_models_are_those_of_the_table(self, tmp_path, settings, words):
+        (tmp_path / "b" / "images").mkdir(parents=True)
+        task = {**BOARD["tasks"][0], "metric": "relclipscore", "key": "relclipscore", "also": [], "images": "images"}
+        make_board(tmp_path / "b", {**BOARD, "tasks": [{**task, "settings": {"model": "clip-b32"}}]})
+        with pytest.raises(SgevalError) as fault:
+            make_board(tmp_path / "b", {**BOARD, "tasks": [{**task, "settings": settings}]})
+        assert words in str(fault.value)
 
     @pytest.mark.parametrize(
         ("limits", "words"), [({"seconds": 0}, "limits.seconds"), ({"hours": 1}, "limits: expected one of")]

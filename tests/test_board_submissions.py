@@ -10,8 +10,9 @@ from benchmarks.leaderboard.build_demo import HERE
 from sgeval.board import Results, read_board, standing
 from sgeval.board.reading import answer_to
 from sgeval.board.results import About
-from sgeval.board.scoring import Scorer
+from sgeval.board.scoring import Scorer, check_board
 from sgeval.board.settings import Limits
+from sgeval.check import check_references
 from sgeval.comparison import compare
 from sgeval.demo import SCENES
 from sgeval.errors import SgevalError
@@ -34,9 +35,16 @@ WRONG = {"subject_id": 1, "object_id": 0, "predicate": "eating"}
 """Beside what is right of its pair."""
 
 
-def timed(end):
-    spans = [{"start": 0, "end": end}]
-    return [{**row, "relations": [{**each, "spans": spans} for each in row["relations"]]} for row in gold()]
+def timed(end, later=None):
+    """All spans from 0 to an end; or, with a shift, those of the references, of a share in tenths, that much later."""
+
+    def of(each):
+        if later is None:
+            return [{"start": 0, "end": end}]
+        length = each["spans"][0]["end"] * end / 10
+        return [{"start": later, "end": later + length}]
+
+    return [{**row, "relations": [{**each, "spans": of(each)} for each in row["relations"]]} for row in gold()]
 
 
 class TestAnswers:
@@ -89,6 +97,8 @@ class TestAnswers:
             ([{**row, "relations": [{**each, "predicate": "x"} for each in row["relations"]]} for row in gold()], 0.0),
             (timed(8), 0.0),  # tIoU 8/10 and 8/12
             (timed(9.5), 0.5),  # 9.5/10 and 9.5/12
+            (timed(10, 0.4), 1.0),  # all of it later, which costs no score
+            (timed(8, 0.4), 0.0),
             ([{**row, "relations": [*row["relations"], WRONG]} for row in gold()], 0.5),
         ],
     )
@@ -124,6 +134,72 @@ def _quoted(words):
     return [part for part in words.split('"') if part.isalnum()]
 
 
+class TestPictures:
+    """What the task refuses is a fault of the check, all of it at once."""
+
+    def test_boxes_that_are_not_the_references(self, tmp_path):
+        board = read_board(HERE)
+        gold = [json.loads(line) for line in (SCENES / "references.jsonl").read_text().splitlines()]
+        sent = [json.loads(line) for line in (SCENES / "predictions_good.jsonl").read_text().splitlines()]
+        for row, known in zip(sent[:5], gold, strict=False):
+            row["objects"] = known["objects"]
+            row["objects"][1]["bbox"][0] += 3
+        for name in (None, "mine"):
+            file = write_rows(tmp_path / "sent.jsonl", sent)
+            told = answer_to(board.tasks["demo_relations"], board.limits, file, tmp_path, name)
+            assert [fault["pointer"] for fault in told["faults"]] == [f"/{n}/objects/1/bbox" for n in range(5)]
+            assert all(fault["message"].startswith("expected the reference's [") for fault in told["faults"])
+            assert told["n_faults"] == 5 and "pair_iou" not in json.dumps(told)
+        assert board.tasks["demo_relations"].validate_command.endswith("--matching given")
+
+    def test_a_missing_picture_is_named_beside_a_line_that_cannot_be_read(self, tmp_path):
+        board = read_board(HERE)
+        lines = (SCENES / "predictions_good.jsonl").read_text().splitlines(keepends=True)
+        file = tmp_path / "sent.jsonl"
+        file.write_text("".join([*lines[:5], *lines[6:20], "{bad\n", *lines[21:]]))
+        told = answer_to(board.tasks["demo_relations"], board.limits, file, tmp_path, None)
+        assert [fault["pointer"] for fault in told["faults"]] == ["/19"]
+        assert told["warnings"] == [  # which of the two the line holds nobody knows
+            'ids of the references without a prediction: 2 ("scene_006", "scene_021"); at most 1 of them can be in 1 row '
+            "whose id could not be read"
+        ]
+
+
+class TestReferences:
+    """Faults of the keeper's are the keeper's."""
+
+    def test_the_start(self, board, capsys):
+        check_board(board)
+        with (board.folder / "gold.jsonl").open("a") as file:
+            file.write("{bad\n" + json.dumps({"video_id": "v99", "duration": -1}) + "\n")
+        with pytest.raises(SgevalError, match=r"^board: expected references without faults, got 2 faults$"):
+            check_board(board)
+        first, second = sorted(capsys.readouterr().err.splitlines())
+        assert first.startswith("sgeval: videos: gold.jsonl/20: ")
+        assert second.startswith("sgeval: videos: gold.jsonl/21/duration: expected")
+
+    def test_the_demo_board(self):
+        check_board(read_board(HERE))
+
+    def test_a_picture_that_is_not_there(self, tmp_path):
+        gold = write_rows(tmp_path / "gold.jsonl", [{"image_id": "a", "objects": []}])
+        [fault] = check_references(gold, images=tmp_path).faults
+        assert fault.pointer == "/0/image_id" and "a" in fault.message
+
+    def test_broken_while_it_runs(self, board, tmp_path, capsys):
+        scorer = Scorer(board, Results(tmp_path / "results", board.tasks))
+        file = write_rows(tmp_path / "sent.jsonl", found(9))
+        with (board.folder / "gold.jsonl").open("a") as gold:
+            gold.write("{bad\n")
+        words = "^videos: the board is not in order, and its keeper has to mend it; the submission is not at fault"
+        with pytest.raises(SgevalError, match=words):
+            scorer.submit(board.tasks["videos"], file, About.checked("mine"))
+        assert "sgeval: videos: " in capsys.readouterr().err
+        (board.folder / "board.yaml").write_text("{")
+        with pytest.raises(SgevalError, match=words):
+            scorer.check(board.tasks["videos"], file)
+
+
 class TestScorer:
     """Through the child process; `test_board_hardening` attacks it."""
 
@@ -139,6 +215,9 @@ class TestScorer:
         assert (entry.scored_here, entry.copied, entry.differs) == (True, 0.45, ())
         with pytest.raises(SgevalError, match=f"is on the board already, as {entry.id}"):
             scorer.submit(board.tasks["videos"], tmp_path / "sent.zip", About.checked("mine"))
+        turned = [{**row, "relations": row["relations"][::-1]} for row in found(9)[::-1]]
+        with pytest.raises(SgevalError, match=f"is on the board already, as {entry.id}"):
+            scorer.submit(board.tasks["videos"], write_rows(tmp_path / "turned.jsonl", turned), About.checked("other"))
         bad = write_rows(tmp_path / "bad.jsonl", found(9)[:5])
         outcome = scorer.submit(board.tasks["videos"], bad, About.checked("mine"))
         assert outcome.n_faults == 15 and outcome.entry is None and len(results.entries("videos")) == 1
@@ -158,6 +237,22 @@ class TestDemo:
             assert [(row.rank, row.entry.about.system) for row in found.ranked] == [
                 (line.rank, line.name) for line in direct.groups[0].lines[task.key]
             ]
+
+    def test_the_floor_is_shown(self):
+        """And its score stands in the text of the task."""
+        board = read_board(HERE)
+        rows = standing(
+            board.tasks["demo_relations"], Results(HERE / "results", board.tasks).entries("demo_relations")
+        ).ranked
+        (floor,) = [row for row in rows if row.entry.about.system == "floor: near for every pair"]
+        assert f"gets {floor.score}" in board.tasks["demo_relations"].what
+
+    def test_the_command_that_makes_a_run_which_ranks(self):
+        task = read_board(HERE).tasks["demo_situations"]
+        assert task.score_command == (
+            f"sgeval score ssg_role_values --predictions FILE --references {HERE.resolve()}/data/situations.jsonl "
+            "--max-values 1 --missing zero --bootstrap 1000 --out runs/mine"
+        )
 
     def test_another_judge_stands_apart(self):
         board = read_board(HERE)

@@ -152,6 +152,32 @@ class TestAsScoringWould:
         assert len(found.warnings) == 1 and 'choose matching="pair_iou"' in found.warnings[0]
 
 
+class TestAsATaskAsks:
+    """With the matching of scoring, what that refuses is a fault."""
+
+    def test_objects_that_are_not_the_references(self, case, two_objects):
+        row, gold = two_objects(), two_objects()
+        row["objects"][0]["bbox"] = [0, 0, 9, 9]
+        row["objects"][1]["id"] = row["relations"][0]["object_id"] = 7
+        found = case.check([row], [gold], matching="given")
+        assert [fault.pointer for fault in found.faults] == [
+            "/0/objects/0/bbox",
+            "/0/objects/1/id",
+            "/0/relations/0/object_id",
+        ]
+        assert found.warnings == [] and case.refusal([row], [gold])
+        assert case.check([row], [gold]).faults == case.check([row], [gold], matching="pair_iou").faults == []
+        with pytest.raises(SgevalError, match="matching: expected one of given"):
+            case.check([row], [gold], matching="givn")
+
+
+def test_rows_under_a_key(case, two_objects):
+    """The file is one object; the fault says where its rows are."""
+    found = case.check([{"predictions": [two_objects("a"), two_objects("b")]}], images=False).faults
+    assert (found[0].pointer, found[0].line) == ("/0/predictions", 1)
+    assert found[0].message == 'expected rows one a line, or as one list, got 2 rows under "predictions"'
+
+
 class TestOneFaultIsOne:
     def test_a_line_that_cannot_be_read(self, case, two_objects):
         """The row may stand in it: neither its prediction nor its reference is called missing."""

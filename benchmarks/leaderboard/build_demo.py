@@ -1,9 +1,11 @@
 """Score the demo systems and put them on the board of this folder: `python -m benchmarks.leaderboard.build_demo`.
 
 `results/` is made anew. A change of version, of a metric or of the demo model asks for it, since numbers of two versions are
-not mixed. Among the results are a run with another judge, one with another crop, and the references sent back.
+not mixed. Among the results are a run with another judge, one with another crop, one that says one word of all, and the
+references sent back.
 """
 
+import json
 import shutil
 import tempfile
 from dataclasses import replace
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import sgeval
 from benchmarks.leaderboard.made_data import SYSTEMS
-from sgeval.board import Results, read_board
+from sgeval.board import Board, Results, read_board
 from sgeval.board.reading import answer_to
 from sgeval.board.results import REPORT, RUN, About, make_entry
 from sgeval.board.settings import Task
@@ -22,6 +24,8 @@ HERE = Path(__file__).parent
 SCENES = Path(sgeval.__file__).parent / "assets" / "demo_scenes"
 SIZES = {"good": 7.0, "swapped": 0.4, "guessing": 0.1, "careful": 8.0, "hasty": 3.0, "attentive": 72.0, "average": 7.0}
 """Made up, as the systems are; others tell no size."""
+FLOOR = "near"
+"""What one entry says of every pair: whoever looks at the pictures should get more."""
 Job = tuple[str, str, Path, dict[str, object], str]
 """Task, system, file, settings beyond those of the task, name on the board."""
 MORE: tuple[Job, ...] = (
@@ -42,8 +46,25 @@ def main() -> None:
     board = read_board(HERE)
     shutil.rmtree(HERE / "results", ignore_errors=True)
     results = Results(HERE / "results", board.tasks)
+    with tempfile.TemporaryDirectory() as made:
+        _build(board, results, _one_word(Path(made)))
+
+
+def _one_word(folder: Path) -> Path:
+    """The annotated pairs of the drawn scenes, each with the same word."""
+    rows = [json.loads(line) for line in (SCENES / "references.jsonl").read_text(encoding="utf-8").splitlines()]
+    path = folder / "floor.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            said = [{**relation, "predicate": FLOOR} for relation in row["relations"]]
+            file.write(json.dumps({"image_id": row["image_id"], "relations": said}) + "\n")
+    return path
+
+
+def _build(board: Board, results: Results, floor: Path) -> None:
     drawn = ("good", "guessing", "swapped")
     jobs: list[Job] = [("demo_relations", name, SCENES / f"predictions_{name}.jsonl", {}, name) for name in drawn]
+    jobs.append(("demo_relations", "floor", floor, {}, f"floor: {FLOOR} for every pair"))
     jobs.append(("demo_relations", "references", SCENES / "references.jsonl", {}, "references sent back"))
     for kind, systems in SYSTEMS.items():
         jobs += [(f"demo_{kind}", name, HERE / "submissions" / kind / f"{name}.jsonl", {}, name) for name in systems]

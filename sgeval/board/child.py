@@ -2,8 +2,8 @@
 
 It ends with that process, from its first line on: started as a file, it imports nothing of sgeval before. It limits itself
 before it looks at the submission: memory, processor time, size of what it writes, no sockets, no programs, no look into
-other processes. The answer is `answer.json`: `refused` (one line), or faults, counts and warnings; and, where it scored, how
-much of the references the submission repeats, with a run folder beside it.
+other processes. The answer is `answer.json`: `refused` (one line), `out_of_order` (what is wrong with the board), or faults,
+counts and warnings; and, where it scored, how much of the references the submission repeats, with a run folder beside it.
 """
 
 import ctypes
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ANSWER = "answer.json"
+OUT_OF_ORDER = "out_of_order"
 FORBIDDEN = (
     "socket.connect",
     "socket.bind",
@@ -46,23 +47,36 @@ def main() -> None:
     """Do the job and write the answer."""
     _end_with(int(sys.argv[2]))
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    from sgeval.board.settings import read_board
-
-    board = read_board(job["board"])
-    task = board.tasks[job["task"]]
-    _limit(board.limits.memory_mb, board.limits.seconds)
-    from sgeval.board.reading import answer_to
+    from sgeval.board.settings import OutOfOrder
     from sgeval.errors import SgevalError
     from sgeval.files import atomic_write
 
-    out = Path(job["out"])
-    os.chdir(out)  # the file goes by its name alone, so that no message tells where it lies
+    answer: dict[str, Any]
     try:
-        answer: dict[str, Any] = answer_to(task, board.limits, Path(job["file"]), out, job["name"])
+        answer = _answer(job)
+    except OutOfOrder as fault:
+        answer = {OUT_OF_ORDER: str(fault)}
     except SgevalError as fault:
         answer = {"refused": str(fault)}
-    with atomic_write(out / ANSWER) as file:
+    with atomic_write(Path(job["out"]) / ANSWER) as file:
         json.dump(answer, file)
+
+
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    from sgeval.board.settings import OutOfOrder, read_board
+    from sgeval.errors import SgevalError
+
+    try:
+        board = read_board(job["board"])
+        task = board.tasks[job["task"]]
+    except (SgevalError, KeyError) as fault:  # it was changed since the start
+        raise OutOfOrder(str(fault)) from None
+    _limit(board.limits.memory_mb, board.limits.seconds)
+    from sgeval.board.reading import answer_to
+
+    out = Path(job["out"])
+    os.chdir(out)  # the file goes by its name alone, so that no message tells where it lies
+    return answer_to(task, board.limits, Path(job["file"]), out, job["name"])
 
 
 def _end_with(parent: int) -> None:
@@ -79,7 +93,7 @@ def _limit(memory_mb: int, seconds: int) -> None:
 
     for what, most, more in (
         (resource.RLIMIT_DATA, memory_mb * 1024**2, 0),
-        (resource.RLIMIT_CPU, seconds * PROCESSOR_TIMES, LAST_SECONDS),  # SIGXCPU first: SIGKILL is told as memory
+        (resource.RLIMIT_CPU, seconds * PROCESSOR_TIMES, LAST_SECONDS),  # SIGXCPU first: SIGKILL may be anybody's
         (resource.RLIMIT_FSIZE, LARGEST_OUTPUT, 0),
         (resource.RLIMIT_CORE, 0, 0),
     ):

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sgeval import __version__, strict_json
+from sgeval import __version__, relclip, strict_json
 from sgeval.board.settings import Task
 from sgeval.bundle import specs
 from sgeval.bundle.results import MOST, NO_ADDRESS, differing
@@ -188,8 +188,16 @@ def make_entry(
 
 
 def _content(run: Run, task: Task) -> str:
-    """A digest of what was predicted and how it was scored, whatever it is called."""
-    return hashlib.sha256(json.dumps([task.id, run.signature, _files(run)], sort_keys=True).encode()).hexdigest()
+    """A digest of what was predicted and how it was scored, whatever it is called and in whatever order it stands. Scores
+    of relations are left out where a model gives them: what stands beside a text in its batch may move their last digit."""
+    left_out = {"index", *(("score", "ref_score") if run.metric in relclip.KEYS.values() else ())}
+    rows = []
+    for name, (table, _) in sorted(run.form.tables.items()):
+        if table != "matches":  # they number the others, and follow from them
+            for row in getattr(run.rows, table):
+                said = {key: value for key, value in asdict(row).items() if key not in left_out}
+                rows.append(json.dumps([name, said], sort_keys=True))
+    return hashlib.sha256(json.dumps([task.id, run.signature, sorted(rows)]).encode()).hexdigest()
 
 
 def _files(run: Run) -> dict[str, str]:

@@ -23,7 +23,7 @@ from sgeval import strict_json
 from sgeval.board import child
 from sgeval.board.results import RUN, About, Entry, Results, make_entry
 from sgeval.board.settings import Board, Task
-from sgeval.errors import SgevalError, one_line, shown
+from sgeval.errors import SgevalError, counted, one_line, shown
 from sgeval.runs import read_run
 from sgeval.submission import ENDINGS as OF_ROWS
 
@@ -119,11 +119,41 @@ class Scorer:
             most = limits.seconds * child.PROCESSOR_TIMES
             raise SgevalError(f"submission: expected to be scored in {most} s of processor time, took longer")
         if code != 0 or not answer.is_file():
-            is_memory = "MemoryError" in words or "bad_alloc" in words or code == -signal.SIGKILL
-            why = f"needed more than {limits.memory_mb:,} MB" if is_memory else "the scorer stopped; nothing was added"
-            raise SgevalError(f"submission: expected to be scored, {why}")
+            raise SgevalError(f"submission: expected to be scored, {_why_stopped(code, words, limits.memory_mb)}")
         found: dict[str, Any] = strict_json.read_file(answer)
+        if child.OUT_OF_ORDER in found:
+            print(f"sgeval: {task.id}: {one_line(str(found[child.OUT_OF_ORDER]))}", file=sys.stderr)
+            words = "the board is not in order, and its keeper has to mend it; the submission is not at fault"
+            raise SgevalError(f"{task.id}: {words}, and nothing was added")
         return found
+
+
+def _why_stopped(code: int, words: str, memory_mb: int) -> str:
+    """Why a child left no answer. Its own limit of memory is told by what it says; a kill comes from outside."""
+    if "MemoryError" in words or "bad_alloc" in words:
+        return f"needed more than {memory_mb:,} MB"
+    if code == -signal.SIGKILL:
+        return (
+            "the scorer was stopped from outside, maybe for want of memory; nothing was added; please try again later"
+        )
+    return "the scorer stopped; nothing was added"
+
+
+def check_board(board: Board) -> None:
+    """Check the references of every task that takes submissions, before any comes. Raises `SgevalError` where one has a
+    fault, after a line a fault to standard error."""
+    from sgeval.board.reading import faults_of_references
+
+    n_faults = 0
+    for task in board.tasks.values():
+        faults = faults_of_references(task) if task.submissions else ()
+        for fault in faults:
+            print(
+                f"sgeval: {task.id}: {one_line(task.references.name)}{fault.pointer}: {fault.message}", file=sys.stderr
+            )
+        n_faults += len(faults)
+    if n_faults:
+        raise SgevalError(f"{board.folder.name}: expected references without faults, got {counted(n_faults, 'fault')}")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from sgeval.board.guard import Guard
 from sgeval.board.pages import report_page, submission_page
 from sgeval.board.remote import Remote, connect
 from sgeval.board.results import ID, Results
-from sgeval.board.scoring import Scorer, made_folder, sweep_folders
+from sgeval.board.scoring import Scorer, check_board, made_folder, sweep_folders
 from sgeval.board.settings import read_board
 from sgeval.board.tables import Tables
 from sgeval.errors import SgevalError, one_line, shown
@@ -87,6 +87,7 @@ def make_app(folder: Path, results: Path, uploads: Path, remote: Remote | None =
     """The ASGI app of the board in a folder, and what keeps it up to date; uploads lie where `GRADIO_TEMP_DIR` says, and
     `remote` keeps results elsewhere too."""
     board, about = read_board(folder), _about(folder)
+    check_board(board)
     kept = Results(results, board.tasks)
     tables = Tables(board, kept)
     upkeep = Upkeep(kept, tables, remote)

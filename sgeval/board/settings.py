@@ -27,10 +27,14 @@ from typing import Any
 
 import sgeval
 from sgeval import alignment, relclip, situation, temporal
-from sgeval.bundle.specs import ENCODER_SETTINGS, MODULES
+from sgeval.board.keys import ranked_keys, result_keys
+from sgeval.bundle.specs import ENCODER_SETTINGS, MODULES, command_line
 from sgeval.bundle.strict_yaml import read_yaml
+from sgeval.encoders.load import PRECISIONS, PREPROCESSES, alias_of
 from sgeval.errors import SgevalError, one_of, shown
-from sgeval.judges.make import is_language_model
+from sgeval.judges.embedding import PREFIX
+from sgeval.judges.make import FORMS as FORMS_OF_JUDGES
+from sgeval.judges.make import OFFLINE, is_language_model
 from sgeval.options import options_of
 from sgeval.runs import FORMS
 from sgeval.schemas import Kind
@@ -40,6 +44,10 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 SHIPPED = "sgeval:"
 FORMS_OF_PREDICTIONS = ("sgeval", "answers")
 KINDS = {str: "a text", list: "a list", dict: "keys and values", bool: "true or false"}
+
+
+class OutOfOrder(SgevalError):
+    """Something is wrong with the board, not with what was submitted to it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,22 @@ class Task:
         """The command line that finds the faults of a submission."""
         kind = " --kind video" if self.kind == "video" else ""
         form = "" if self.form == "sgeval" else f" --format {self.form} --references-format sgeval"
-        return f"sgeval validate FILE --references REFERENCES{kind}{form}"
+        matching = f" --matching {self.matching}" if self.matching else ""
+        return f"sgeval validate FILE --references REFERENCES{kind}{form}{matching}"
+
+    @property
+    def score_command(self) -> str:
+        """The command line that makes a run of this task's protocol."""
+        form = {} if self.form == "sgeval" else {"format": self.form, "references_format": "sgeval"}
+        files = {"predictions": "FILE", "references": self.references}
+        pictures = {} if self.images is None else {"images": self.images}
+        metric = relclip.KEYS["cosine"] if self.metric in relclip.KEYS.values() else self.metric
+        return command_line(metric, {**files, **pictures, **form, **self.settings}, "runs/mine")
+
+    @property
+    def matching(self) -> Any:
+        """How objects of pictures are matched; nothing where the metric matches none."""
+        return self.options().matching if self.metric in relclip.KEYS.values() else None
 
     def options(self) -> Any:
         """The metric's options."""
@@ -163,14 +186,41 @@ def _task(given: Any, folder: Path, place: str) -> Task:
         whole.get("form", "sgeval"),
         whole.get("submissions", whole["metric"] != alignment.KEY),
     )
+    _check_settings(task, f"{place}.settings")
+    one_of(f"{place}.key", task.key, ranked_keys(task.metric, task.options()))
+    for index, name in enumerate(task.also):
+        one_of(f"{place}.also[{index}]", name, result_keys(task.metric, task.options()))
+    return task
+
+
+def _check_settings(task: Task, place: str) -> None:
+    """Refuse settings that the metric does not have, and names of models and judges that are none."""
+    more = {temporal.KEY: ("judge",), situation.KEY: ()}.get(task.metric, tuple(ENCODER_SETTINGS))
+    for name in task.settings:
+        one_of(place, name, (*more, *(item.name for item in fields(FORMS[task.metric].options))))
     if task.submissions and is_language_model(task.judge):
         expected = "a judge that asks nobody, since submissions are scored without network"
-        raise SgevalError(f"{place}.settings: expected {expected}, got {shown(task.judge)}")
+        raise SgevalError(f"{place}: expected {expected}, got {shown(task.judge)}")
+    if not is_language_model(task.judge) and not task.judge.startswith(PREFIX):
+        one_of(f"{place}.judge", task.judge, OFFLINE, FORMS_OF_JUDGES)
     try:
         task.options()
+        if more == tuple(ENCODER_SETTINGS):
+            _check_encoder(task)
     except SgevalError as fault:
-        raise SgevalError(f"{place}.settings: {fault}") from None
-    return task
+        raise SgevalError(f"{place}.{fault}") from None
+
+
+def _check_encoder(task: Task) -> None:
+    how = {**ENCODER_SETTINGS, **task.setup()}
+    one_of("precision", how["precision"], PRECISIONS)
+    one_of("preprocess", how["preprocess"], PREPROCESSES)
+    model = str(how["model"] or relclip.CONFIGS["clip"][0])
+    rule = alias_of(model).score_rule
+    if task.metric != alignment.KEY and rule is not None and relclip.KEYS[rule] != task.metric:
+        raise SgevalError(
+            f"model: expected one that gives {task.metric}, got {shown(model)}, which gives {relclip.KEYS[rule]}"
+        )
 
 
 def _path(text: str, folder: Path, place: str, *, is_folder: bool) -> Path:

@@ -189,8 +189,9 @@ def _told(outcome: Outcome, tables: Tables, task: str) -> tuple[Any, ...]:
     """Answer, link and faults."""
     if outcome.faults:
         rows = [[fault["pointer"], fault["message"]] for fault in outcome.faults]
+        told = "".join(f" {each}." for each in outcome.warnings[:5])
         more = f"; the first {len(rows):,} are listed" if outcome.n_faults > len(rows) else ""
-        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.", *_below("", rows)
+        return f"Not published: {counted(outcome.n_faults, 'fault')}{more}.{told}", *_below("", rows)
     there = ", ".join(f"{number:,} {name}" for name, number in (outcome.counts or {}).items())
     words = "".join(f" {each}." for each in outcome.warnings[:5])
     if outcome.entry is None:

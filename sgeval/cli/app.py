@@ -115,6 +115,12 @@ def validate(
     references_format: Annotated[str | None, typer.Option(help="Form of the references; as --format.")] = None,
     split: flags.Split = None,
     kind: Annotated[str, typer.Option(help="image or video; of no meaning for frames.")] = "image",
+    matching: Annotated[
+        str | None,
+        typer.Option(
+            help="As scoring pictures will: with given, objects that are not the references' are faults; else a warning."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every fault as JSON.")] = False,
 ) -> None:
     """List every fault of a file at once: place, what was expected, what is there.
@@ -133,6 +139,7 @@ def validate(
         references_format=references_format,
         split=split,
         kind=kind,
+        matching=matching,
     )
     if as_json:
         print_json(found.as_dict())

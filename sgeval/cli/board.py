@@ -55,3 +55,4 @@ def add(
             f"{part}: the task has {there or 'none'}, the run {here or 'none'}" for part, there, here in entry.differs
         )
         say(one_line(f"It is shown apart, for its protocol is not the task's: {words}"))
+        say(one_line(f"A run that ranks: {found.tasks[task].score_command}"))

@@ -45,12 +45,17 @@ def check_setup(model: str, device: str, precision: str, preprocess: str) -> tup
     no weights are loaded."""
     one_of("precision", precision, PRECISIONS)
     one_of("preprocess", preprocess, PREPROCESSES)
-    alias = ALIASES.get(model) or _unnamed(model)
+    alias = alias_of(model)
     from sgeval.encoders.device import check_precision, resolve_device
 
     device = resolve_device(device)
     check_precision(precision, device)
     return alias, device
+
+
+def alias_of(model: str) -> Alias:
+    """The record of a model's name. Raises `SgevalError` for a name that is in no table and of no known form."""
+    return ALIASES.get(model) or _unnamed(model)
 
 
 def _stamp(alias: Alias) -> object:
