@@ -20,6 +20,7 @@ def command(tmp_path, monkeypatch, fake_encoder, picture):
 
     def load(*_, **__):
         encoders.append(fake_encoder({"dog nan mat": [np.nan] * 8}))
+        encoders[-1].name = "demo"  # the model that is asked for
         return encoders[-1]
 
     monkeypatch.setattr("sgeval.setup.load_encoder", load)

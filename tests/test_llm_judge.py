@@ -110,9 +110,9 @@ class TestRequest:
         assert "seed" not in body and "temperature" not in body and (body["top_p"], body["max_tokens"]) == (0.9, 77)
 
     def test_the_prompt_is_its_version(self):
-        """Other words in the file need another version: this digest stands for prompt-2."""
-        assert prompt.PROMPT == "prompt-2"
-        assert prompt.prompt_digest() == PROMPT_2
+        """Other words in the file need another version: this digest stands for prompt-3."""
+        assert prompt.PROMPT == "prompt-3"
+        assert prompt.prompt_digest() == PROMPT_3
         assert set(prompt.SCHEMA["properties"]["verdicts"]["items"]["properties"]["category"]["enum"]) == set(
             CATEGORIES
         )
@@ -139,10 +139,10 @@ class TestRequest:
     def test_the_name_tells_the_judge(self, tmp_path):
         with faked() as fake:
             name = asking(fake, tmp_path, batch=5, known=KNOWN).name
-        assert name == f"local/m@{fake.url} prompt-2 {PROMPT_2[:8]} in batches of 5"
-        assert LlmJudge("openai/gpt-4o-mini", api_key="k").name == f"openai/gpt-4o-mini prompt-2 {PROMPT_2[:8]}"
+        assert name == f"local/m@{fake.url} prompt-3 {PROMPT_3[:8]} in batches of 5"
+        assert LlmJudge("openai/gpt-4o-mini", api_key="k").name == f"openai/gpt-4o-mini prompt-3 {PROMPT_3[:8]}"
         far = LlmJudge("openai/m", base_url="https://host/v1").name
-        assert far == f"openai/m@host/v1 prompt-2 {PROMPT_2[:8]}"
+        assert far == f"openai/m@host/v1 prompt-3 {PROMPT_3[:8]}"
 
     @pytest.mark.parametrize(
         "moved",
@@ -190,7 +190,7 @@ class TestRequest:
         assert places == {0, 1, 2, 3, 4}
 
 
-PROMPT_2 = "04d559310cc95763e4871df654e3263d52fbc65cc4d9c98bc6bf077b0c45ac6e"
+PROMPT_3 = "33e5d5dc970680000b7baafc21b093fcc0937bac6988d3f116ce78c445db9329"
 
 CHANGED = {
     "model": "local/n",

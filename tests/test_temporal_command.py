@@ -607,7 +607,7 @@ class TestReport:
             write_run(tmp_path / name, name, score(SAID, GOLD, judge=judge), {})
             runs.append(read_run(tmp_path / name))
         page = Page(render_ranking(runs, tmp_path / "ranking.html"))
-        assert "this differs: Part Protocol 1 Here judge exact kind" in page.words
+        assert "this differs from the first: Part Protocol 1 Here judge exact kind" in page.words
         shown = [f"{rank} {run.name} {run.result['triplet_accuracy']:.2f}" for rank, run in zip("1–1", runs)]
         assert all(text in page.words for text in shown), shown
         assert_harmless(page)

@@ -51,7 +51,7 @@ NEEDED = (
     "sgeval/report/theta.html",
     "sgeval/report/temporal.html",
     "sgeval/report/role_values.html",
-    "sgeval/judges/prompt-2.txt",
+    "sgeval/judges/prompt-3.txt",
     "sgeval/benchmarks/demo_model/train.py",
     *(
         f"sgeval/benchmarks/sgeval_bundle/{name}"

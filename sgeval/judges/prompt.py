@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sgeval.judges.verdicts import CATEGORIES, Kind, Pair
 
-PROMPT = "prompt-2"
+PROMPT = "prompt-3"
 """The version. Other words in the file need another version, and a test says so."""
 
 ReplyFormat = Literal["json_schema", "json_object", "text"]
@@ -50,8 +50,8 @@ CANARIES: Mapping[Kind, tuple[str, str]] = {
         "open/closed, wooden/laughing, wet/striped, empty/full, young/metallic",
     ),
     "predicate": (
-        "under/beneath, beside/next to, above/over, grasping/gripping, near/close to",
-        "carrying/standing behind, eating/parked on, kicking/sleeping in, riding/reading, wearing/flying over",
+        "fixing/repairing, photographing/taking a picture of, above/over, grasping/gripping, atop/on top of",
+        "carrying/standing behind, eating/parked on, kicking/sleeping in, riding/reading, wearing/parked behind",
     ),
 }
 

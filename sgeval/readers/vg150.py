@@ -96,7 +96,7 @@ def read_vg150(
     >>> read_vg150(".", "validation")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: split: expected one of train, val, test, got "validation"
+    sgeval.errors.SgevalError: split: expected one of train, val, test, got "validation"; did you mean "val"?
     """
     one_of("config", config, CONFIGS)
     if split is not None:

@@ -61,7 +61,7 @@ def read_vidor(
     >>> read_vidor(".", "validation")
     Traceback (most recent call last):
     ...
-    sgeval.errors.SgevalError: split: expected one of train, val, or none, got "validation"
+    sgeval.errors.SgevalError: split: expected one of train, val, or none, got "validation"; did you mean "val"?
     """
     one_of("config", config, get_args(VidorConfig))
     files = vidor_files(data_dir, split)
