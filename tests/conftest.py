@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+import sys
 import threading
 
 import numpy as np
@@ -223,3 +224,37 @@ def nobody():
     threading.Thread(target=listen, daemon=True).start()
     yield server.getsockname()[1], came
     server.close()
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """`datasets` asks no Hub, where a test has it."""
+    if (host := sys.modules.get("datasets")) is not None:
+        monkeypatch.setattr(host.config, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """The folder of each data set by its name, not to be changed."""
+    from data_kit import DATA_SETS, make_folder
+
+    return {name: make_folder(name, tmp_path_factory.mktemp("sets") / name) for name in DATA_SETS}
+
+
+@pytest.fixture
+def psg(tmp_path):
+    """A folder of PSG of its own, to be changed."""
+    from data_kit import make_folder
+
+    return make_folder("psg", tmp_path / "psg")
+
+
+@pytest.fixture
+def load(tmp_path):
+    """`sgeval.load_dataset` with a cache of its own."""
+    from sgeval import load_dataset
+
+    def run(name, *args, **options):
+        return load_dataset(name, *args, cache_dir=tmp_path / "cache", **options)
+
+    return run

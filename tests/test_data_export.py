@@ -33,16 +33,6 @@ ROOT = Path(sgeval.__file__).parent.parent
 WITHOUT_RELATIONS = ("vipseg",)
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return {name: make_folder(name, tmp_path_factory.mktemp("sets") / name) for name in DATA_SETS}
-
-
 @pytest.fixture
 def plain(tmp_path):
     """`datasets.load_dataset` as anybody calls it."""

@@ -18,11 +18,6 @@ from sgeval.errors import SgevalError
 from sgeval.records import SceneGraph
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return {name: make_folder(name, tmp_path_factory.mktemp("sets") / name) for name in DATA_SETS}
-
-
 @pytest.fixture
 def psg(tmp_path):
     return make_folder("psg", tmp_path / "psg")

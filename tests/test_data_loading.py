@@ -12,7 +12,7 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pytest
-from data_kit import EVERY, OF_PICTURES, draw, make_folder, records
+from data_kit import EVERY, OF_PICTURES, draw, records
 
 import sgeval
 from sgeval import masks
@@ -24,30 +24,6 @@ from sgeval.records import Object, Relation, Role, SceneGraph
 
 ROOT = Path(sgeval.__file__).parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore:.*(published number of records|not as annotated)")
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return {name: make_folder(name, tmp_path_factory.mktemp("sets") / name) for name in DATA_SETS}
-
-
-@pytest.fixture
-def load(tmp_path):
-    def run(name, *args, **options):
-        return sgeval.load_dataset(name, *args, cache_dir=tmp_path / "cache", **options)
-
-    return run
-
-
-@pytest.fixture
-def psg(tmp_path):
-    """A copy of its own, to be changed."""
-    return make_folder("psg", tmp_path / "psg")
 
 
 def graphs(rows):

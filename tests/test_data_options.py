@@ -28,11 +28,6 @@ ROOT = Path(sgeval.__file__).parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore:.*published number of records")
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     names = ("psg", "ssg", "fgov", "vg150", "vidor", "svg2_test")

@@ -13,7 +13,6 @@ from data_kit import draw, make_folder, records
 from PIL import Image
 from typer.testing import CliRunner
 
-import sgeval
 from sgeval.cli.app import app
 from sgeval.data.inspect import inspect
 from sgeval.errors import SgevalError
@@ -27,22 +26,9 @@ FIRST = "train2017/000000001001.jpg"
 SECOND = "train2017/000000001002.jpg"
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture
 def psg(tmp_path):
     return make_folder("psg", tmp_path / "psg")
-
-
-@pytest.fixture
-def load(tmp_path):
-    def run(name, *args, **options):
-        return sgeval.load_dataset(name, *args, cache_dir=tmp_path / "cache", **options)
-
-    return run
 
 
 def turned(path, size, orientation=6, form="JPEG", order="II"):

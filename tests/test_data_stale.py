@@ -11,35 +11,10 @@ import pytest
 from data_kit import make_folder
 
 import sgeval
-from sgeval.data.sets import DATA_SETS
 from sgeval.hub.features import to_record
 from sgeval.hub.rows import fingerprint
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(published number of records|not as annotated)")
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return {name: make_folder(name, tmp_path_factory.mktemp("sets") / name) for name in DATA_SETS}
-
-
-@pytest.fixture
-def load(tmp_path):
-    def run(name, *args, **options):
-        return sgeval.load_dataset(name, *args, cache_dir=tmp_path / "cache", **options)
-
-    return run
-
-
-@pytest.fixture
-def psg(tmp_path):
-    """A copy of its own, to be changed."""
-    return make_folder("psg", tmp_path / "psg")
 
 
 def graphs(rows):

@@ -22,11 +22,6 @@ from sgeval.vocabulary import vocabulary_of_graphs
 ROOT = Path(sgeval.__file__).parent.parent
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture(scope="module")
 def psg(tmp_path_factory):
     return make_folder("psg", tmp_path_factory.mktemp("sets") / "psg")

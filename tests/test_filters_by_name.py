@@ -21,11 +21,6 @@ from sgeval.readers.filters import dedupe, drop_empty, visible_only
 from sgeval.records import Object, Relation, SceneGraph
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     return {

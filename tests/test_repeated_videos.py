@@ -4,7 +4,6 @@ import json
 import warnings
 from pathlib import Path
 
-import datasets
 import pytest
 from data_kit import make_folder
 
@@ -19,11 +18,6 @@ VIDEO = json.loads(
 STRETCHES = {"training/a/1": "1", "training/b/2": "1", "validation/a/3": "3"}
 SPLITS = {"training/a/1": "1", "training/a/2": "2", "validation/a/3": "1"}
 APART = {"training/a/1": "1", "training/b/2": "2", "validation/a/3": "3"}
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
 
 
 @pytest.fixture

@@ -68,22 +68,9 @@ FULL = VideoGraph(
 )
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture
 def pvsg(tmp_path):
     return make_folder("pvsg", tmp_path / "pvsg")
-
-
-@pytest.fixture
-def load(tmp_path):
-    def run(name, *args, **options):
-        return sgeval.load_dataset(name, *args, cache_dir=tmp_path / "cache", **options)
-
-    return run
 
 
 def graphs(rows):

@@ -50,16 +50,21 @@ def split_of(file: Path) -> str:
     return file.name.removesuffix(ENDING).partition("-")[0]
 
 
+def marked(folder: Path) -> list[str] | None:
+    """The words of the mark in a folder's card: data set, config, parts and more; nothing where it bears none."""
+    try:
+        _, mark, rest = (folder / "README.md").read_text(encoding="utf-8").partition(MARK)
+    except (OSError, UnicodeDecodeError):
+        return None
+    return rest.partition("-->")[0].split() if mark else None
+
+
 def made_from(path: Path) -> tuple[DataSet, str] | None:
-    """The data set and config that an export was made from, by the mark in its card; nothing where it bears none."""
-    for card in (path / "README.md", path.parent / "README.md"):
-        try:
-            _, mark, rest = card.read_text(encoding="utf-8").partition(MARK)
-        except (OSError, UnicodeDecodeError):
-            continue
-        words = rest.split(maxsplit=2)
-        if mark and len(words) == 3 and words[0] in DATA_SETS and words[1] in DATA_SETS[words[0]].configs:
-            return DATA_SETS[words[0]], words[1]
+    """The data set and config that an export, or the folder of its config, was made from; nothing where no card says it."""
+    for folder in (path, path.parent):
+        match marked(folder):
+            case [name, config, _, *_] if name in DATA_SETS and config in DATA_SETS[name].configs:
+                return DATA_SETS[name], config
     return None
 
 

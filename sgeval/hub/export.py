@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from sgeval.clips import has_pyav
 from sgeval.data import reading
-from sgeval.data.exported import MARK, PAIRS
+from sgeval.data.exported import PAIRS, marked
 from sgeval.data.ids import ids_hash
 from sgeval.data.processes import in_order, stretches
 from sgeval.errors import SgevalError, counted, one_line
@@ -279,10 +279,7 @@ def check_target(folder: Path, overwrite: bool) -> None:
 
 def is_export(folder: Path) -> bool:
     """Whether a folder is an export of ours, by the mark in its card."""
-    try:
-        return MARK in (folder / "README.md").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
+    return marked(folder) is not None
 
 
 def _put(path: Path, text: str) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from sgeval.data import reading
-from sgeval.data.exported import MARK
+from sgeval.data.exported import marked
 from sgeval.errors import SgevalError, one_line, shown
-from sgeval.hub.export import is_export
 
 MEDIA = ("pictures", "masks", "clips")
 """What the mark of a card names where it is in the files."""
@@ -23,9 +22,9 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True, token: str |
     from huggingface_hub import HfApi
 
     folder = Path(folder)
-    if not is_export(folder):
+    if not (words := marked(folder)):
         raise SgevalError(f"{one_line(str(folder))}: expected an export of sgeval, got something else")
-    name, has_media = facts_of(folder)
+    name, has_media = words[0], bool({*MEDIA} & {*words})
     check_licence(name, repo_id, private=private, has_media=has_media)
     check_repo_id(repo_id)
     api = HfApi(token=token)
@@ -87,12 +86,6 @@ def check_licence(name: str, repo_id: str, *, private: bool, has_media: bool) ->
             f"{shown(repo_id)}: expected a private repository: nothing grants that {what} of {name} are made public "
             f"({licence.words})"
         )
-
-
-def facts_of(folder: Path) -> tuple[str, bool]:
-    """The data set of an export, and whether pictures, masks or clips are in it."""
-    words = (folder / "README.md").read_text(encoding="utf-8").split(MARK, 1)[1].split("-->")[0].split()
-    return words[0], bool({*MEDIA} & {*words})
 
 
 def _said(fault: BaseException) -> str:
