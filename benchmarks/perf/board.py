@@ -18,12 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 if __package__ in (None, ""):  # run as a script
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.perf.board_client import ANSWER, LEADERBOARD, Served, Visitor, copied, serving
 
 BOARD = "board.yaml"
+PICTURE, SIZE = "scene.png", (640, 480)
 PREDICATES = ("riding", "on", "holding", "next to", "looking at", "wearing", "behind")
 
 
@@ -184,12 +187,14 @@ def large(folder: Path, n_relations: int) -> dict[str, Any]:
     settings = (board / BOARD).read_text(encoding="utf-8")
     task = (
         "  - {id: large, title: Large, what: Large., metric: relclipscore, key: relclipscore, references: data/large.jsonl,\n"
-        '     images: "sgeval:assets/demo_scenes/images", settings: {model: demo, pairs: gold, missing: zero}}\n'
+        "     images: data/images, settings: {model: demo, pairs: gold, missing: zero}}\n"
     )
     (board / BOARD).write_text(settings.replace("tasks:\n", f"tasks:\n{task}"), encoding="utf-8")
     graphs = _graphs(n_relations)
     data = b"".join(json.dumps(graph).encode() + b"\n" for graph in graphs)
     (board / "data/large.jsonl").write_bytes(data)
+    (board / "data/images").mkdir()
+    Image.new("RGB", SIZE).save(board / "data/images" / PICTURE)  # of all: a board refuses to start without pictures
     for graph in graphs:
         graph["relations"][7]["object_id"] = 99
     broken = b"".join(json.dumps(graph).encode() + b"\n" for graph in graphs)
@@ -212,7 +217,7 @@ def _graphs(n_relations: int) -> list[dict[str, Any]]:
             {"subject_id": at % 10, "object_id": (at % 10 + 1 + at // 10) % 10, "predicate": draw.choice(PREDICATES)}
             for at in range(20)
         ]
-        whole = {"image_id": str(number), "width": 640, "height": 480}
+        whole = {"image_id": str(number), "file_name": PICTURE, "width": SIZE[0], "height": SIZE[1]}
         graphs.append({**whole, "objects": objects, "relations": relations})
     return graphs
 
